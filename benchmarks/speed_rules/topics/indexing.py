@@ -98,11 +98,12 @@ def one_hot_products(rng: Random, equations: tuple[str, ...]) -> str:
     other = second if is_first else first
 
     def function(numbers: jax.Array, values: jax.Array) -> jax.Array:
-        marks = one_hot(numbers % (sizes["k"] + 2), sizes["k"], kind)
+        marks = one_hot(numbers % (sizes["k"] + 2), sizes["k"], kind).astype(values.dtype)
         return jnp.einsum(equation, *((marks, values) if is_first else (values, marks)))
 
     shape = [sizes[letter] for letter in other]
-    return lowered(function, array(sizes["a"], sizes["b"], dtype=dtype), array(*shape))
+    values = array(*shape, dtype=rng.choice(["float32", "int32"]))
+    return lowered(function, array(sizes["a"], sizes["b"], dtype=dtype), values)
 
 
 def one_hot_sums(rng: Random) -> str:
@@ -323,7 +324,7 @@ REFUSED: Refused = {
     "one-hot-as-gather": {
         "labels below the class": _product(lambda numbers: numbers[:, None] < jnp.arange(4)),
         "twice the class": _product(lambda numbers: numbers[:, None] == 2 * jnp.arange(4)),
-        "integers": _product(_matches, of="s32:6 s32:4x3"),
+        "half precision": _product(_matches, of="s32:6 bf16:4x3"),
         "sums of rows by class": _product(_matches, "ak,af->kf", "s32:6 6x3"),
     },
     "one-hot-as-scatter": {

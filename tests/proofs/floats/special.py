@@ -58,6 +58,7 @@ CHANGES: dict[str, frozenset[str]] = {
     "one-hot-as-gather": LOST,
     "one-hot-as-scatter": LOST,
     "one-hot-sum-as-gather": LOST,
+    "one-hot-sum-as-scatter": LOST,
 }
 """Changes of elements of results that a rule makes of some infinite inputs, by rule."""
 

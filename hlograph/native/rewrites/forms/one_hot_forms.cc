@@ -56,7 +56,7 @@ struct OneHotDot {
 
 // Expects to be told whether the classes are what the dot contracts, or what it keeps.
 std::optional<OneHotDot> FindOneHotDot(const Instruction* dot, bool contracts_classes) {
-  if (!IsProduct(dot, Opcode::kDot) || !HasOneType(dot) || !IsFloat(dot)) return std::nullopt;
+  if (!IsProduct(dot, Opcode::kDot) || !HasOneType(dot) || !IsSummedType(dot)) return std::nullopt;
   for (int side : {0, 1}) {
     std::optional<OneHot> one_hot = FindOneHot(dot->operand(side));
     if (!one_hot.has_value() || !HasFewRows(dot->operand(side))) continue;

@@ -1,13 +1,18 @@
-// Sums that one-hot arrays mask as gathers.
+// Sums that one-hot arrays mask, as gathers and scatters.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/one_hots.h"
 #include "hlograph/native/rewrites/forms/rows.h"
+#include "hlograph/native/rewrites/forms/views.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -36,7 +41,7 @@ std::optional<OneHotSum> FindOneHotSum(const Instruction* reduce) {
     return one_hot.has_value() && one_hot->classes == reduce->dimensions(0);
   };
   if (!IsPointwise(whole)) return std::nullopt;
-  if (whole->opcode() == Opcode::kSelect && IsConstantOf(whole->operand(2), 0)) {
+  if (whole->opcode() == Opcode::kSelect && HasOnly(whole->operand(2), 0)) {
     const std::optional<OneHot> one_hot = FindOneHot(whole->operand(0));
     if (fits(one_hot)) return OneHotSum{*one_hot, whole->operand(1)};
   }
@@ -87,12 +92,201 @@ class OneHotSumAsGather : public FormRule {
   }
 };
 
+constexpr int kMaxProductHops = 4;
+
+// What is summed: a product of a one-hot array, numbers and predicates, zero where a predicate is
+// false. Counts have no numbers.
+struct OneHotProduct {
+  OneHot one_hot;
+  Numbers batch;   // dimensions of labels that are kept, ascending
+  Numbers summed;  // dimensions of labels that are summed, ascending
+  Numbers free;    // further dimensions that are kept, ascending
+  std::vector<const Instruction*> numbers, predicates;
+};
+
+// Returns true if the sum adds up values by class: over dimensions of the labels only.
+bool SumsByClass(const Instruction* reduce, OneHotProduct& product) {
+  const auto& labels = product.one_hot.dimensions;
+  product.batch = product.summed = product.free = {};
+  for (int64_t i = 0; i < RankOf(reduce->operand(0)); ++i) {
+    const bool is_label = absl::c_linear_search(labels, i);
+    const bool is_summed = absl::c_linear_search(reduce->dimensions(), i);
+    if (is_summed && !is_label) return false;
+    if (is_summed) product.summed.push_back(i);
+    if (!is_summed && is_label) product.batch.push_back(i);
+    if (!is_summed && !is_label && i != product.one_hot.classes) product.free.push_back(i);
+  }
+  return !product.summed.empty();
+}
+
+// Returns true for a predicate as numbers, perhaps of one type after another.
+bool IsOfPredicate(const Instruction* convert) {
+  for (int hops = 0; hops < 2 && convert->opcode() == Opcode::kConvert; ++hops) {
+    convert = convert->operand(0);
+  }
+  return convert->shape().element_type() == xla::PRED;
+}
+
+// Takes a product apart that has a one-hot array as a factor; returns false if there is none.
+bool TakeApart(const Instruction* reduce, const Instruction* at, int hops, OneHotProduct& product) {
+  if (std::optional<OneHot> one_hot = FindRepeatedOneHot(at); one_hot.has_value()) {
+    product.one_hot = *std::move(one_hot);
+    if (SumsByClass(reduce, product)) return true;
+  }
+  if (hops == kMaxProductHops || !IsPointwise(at)) return false;
+  const bool is_predicate = at->shape().element_type() == xla::PRED;
+  const auto is_part = [&](int64_t i) {
+    return TakeApart(reduce, at->operand(i), hops + 1, product);
+  };
+  const auto add = [&](const Instruction* factor) {
+    const bool is_true_or_false = factor->shape().element_type() == xla::PRED;
+    (is_true_or_false ? product.predicates : product.numbers).push_back(factor);
+    return true;
+  };
+  switch (at->opcode()) {
+    case Opcode::kConvert:
+      return IsOfPredicate(at) && is_part(0);
+    case Opcode::kMultiply:
+    case Opcode::kAnd:
+      if (is_predicate != (at->opcode() == Opcode::kAnd)) return false;
+      return (is_part(0) && add(at->operand(1))) || (is_part(1) && add(at->operand(0)));
+    case Opcode::kSelect:
+      if (!HasOnly(at->operand(2), 0)) return false;
+      return (is_part(0) && add(at->operand(1))) || (is_part(1) && add(at->operand(0)));
+    default:
+      return false;
+  }
+}
+
+std::optional<OneHotProduct> FindSumByClass(const Instruction* reduce) {
+  if (!IsReductionBy(reduce, Opcode::kAdd) || !IsSummedType(reduce) ||
+      !HasFewRows(reduce->operand(0)) ||
+      xla::ShapeUtil::IsZeroElementArray(reduce->operand(0)->shape())) {
+    return std::nullopt;
+  }
+  OneHotProduct product;
+  if (!TakeApart(reduce, reduce->operand(0), 0, product)) return std::nullopt;
+  return product;
+}
+
+class OneHotSumAsScatter : public FormRule {
+ public:
+  using FormRule::FormRule;
+
+  Reach reach() const override {
+    return {.operands = kMaxProductHops + kOneHotReach + kEqualAlongReach};
+  }
+
+ protected:
+  bool Matches(const Instruction* reduce) const override {
+    return FindSumByClass(reduce).has_value();
+  }
+
+  Instruction* Build(Instruction* reduce) const override {
+    const OneHotProduct product = *FindSumByClass(reduce);
+    const Builder build(reduce);
+    const Numbers sizes = SizesOf(reduce->operand(0));
+    const int64_t classes = sizes[product.one_hot.classes];
+    const int64_t count = classes * ProductOf(Along(sizes, product.batch));
+    const RowIndices rows =
+        BuildRowIndices(build, product.one_hot, classes, LabelOrder(product), product.batch.size());
+    Instruction* const indices = build.Select(
+        rows.valid, rows.indices, build.Uniform(rows.indices->shape(), static_cast<double>(count)));
+    Instruction* const sums = SumRows(build, Rows(build, reduce, product), indices, count);
+    // Batch, classes and free dimensions, in the order of the array.
+    Numbers order = product.batch;
+    order.push_back(product.one_hot.classes);
+    absl::c_copy(product.free, std::back_inserter(order));
+    Instruction* const result = build.Reshape(sums, Along(sizes, order));
+    Numbers permutation(order.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    absl::c_sort(permutation, [&](int64_t one, int64_t two) { return order[one] < order[two]; });
+    return build.Convert(build.Transpose(result, permutation), reduce->shape().element_type());
+  }
+
+ private:
+  static Numbers Along(const Numbers& sizes, const Numbers& dimensions) {
+    Numbers along;
+    for (int64_t dimension : dimensions) along.push_back(sizes[dimension]);
+    return along;
+  }
+
+  // The dimensions of the labels, those of the batch first.
+  static Numbers LabelOrder(const OneHotProduct& product) {
+    Numbers order;
+    for (const Numbers* dimensions : {&product.batch, &product.summed}) {
+      for (int64_t dimension : *dimensions) {
+        order.push_back(absl::c_find(product.one_hot.dimensions, dimension) -
+                        product.one_hot.dimensions.begin());
+      }
+    }
+    return order;
+  }
+
+  // What is added up: a row of the free dimensions for each label. Counts are integers, which are
+  // exact, where sums of ones in single precision end at 2^24.
+  static Instruction* Rows(const Builder& build, Instruction* reduce,
+                           const OneHotProduct& product) {
+    const int64_t classes = product.one_hot.classes;
+    const auto is_equal = [&](const Instruction* factor) { return IsEqualAlong(factor, classes); };
+    const bool has_one_row =
+        absl::c_all_of(product.numbers, is_equal) && absl::c_all_of(product.predicates, is_equal);
+    const auto factor = [&](const Instruction* of) {
+      auto* const array = const_cast<Instruction*>(of);
+      return has_one_row ? FirstAlong(build, array, classes) : array;
+    };
+    Numbers sizes = SizesOf(reduce->operand(0));
+    if (has_one_row) sizes.erase(sizes.begin() + classes);
+    const xla::PrimitiveType type =
+        product.numbers.empty() && IsFloat(reduce) ? xla::S32 : reduce->shape().element_type();
+    Instruction* rows = nullptr;
+    for (const Instruction* number : product.numbers) {
+      Instruction* const next = factor(number);
+      rows = rows == nullptr ? next : build.Binary(Opcode::kMultiply, rows, next);
+    }
+    const xla::Shape shape = xla::ShapeUtil::MakeShape(type, sizes);
+    if (rows == nullptr) rows = build.Uniform(shape, 1);
+    for (const Instruction* predicate : product.predicates) {
+      rows = build.Select(factor(predicate), rows, build.Uniform(shape, 0));
+    }
+    return has_one_row ? InRows(build, rows, product, true) : OfLabels(build, rows, product);
+  }
+
+  // The array as a matrix: the labels, then the classes unless they are dropped, are its rows.
+  static Instruction* InRows(const Builder& build, Instruction* array, const OneHotProduct& product,
+                             bool dropped) {
+    Numbers order = product.batch;
+    absl::c_copy(product.summed, std::back_inserter(order));
+    if (!dropped) order.push_back(product.one_hot.classes);
+    absl::c_copy(product.free, std::back_inserter(order));
+    for (int64_t& dimension : order) {
+      dimension -= dropped && dimension > product.one_hot.classes ? 1 : 0;
+    }
+    const Numbers columns(order.end() - static_cast<int64_t>(product.free.size()), order.end());
+    const int64_t width = ProductOf(Along(SizesOf(array), columns));
+    return build.Reshape(build.Transpose(array, order), {SizeOf(array) / width, width});
+  }
+
+  // Of an array with the classes, what each label takes.
+  static Instruction* OfLabels(const Builder& build, Instruction* array,
+                               const OneHotProduct& product) {
+    const Numbers order = LabelOrder(product);
+    const int64_t classes = array->shape().dimensions(product.one_hot.classes);
+    const RowIndices rows = BuildRowIndices(build, product.one_hot, classes, order, order.size());
+    return GatherRows(build, InRows(build, array, product, false), rows.indices);
+  }
+};
+
 }  // namespace
 
 const RuleTopic kOneHotSumForms(314, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<OneHotSumAsGather>(
       Identity{"one-hot-sum-as-gather", "Σ onehot(i)×x = x[i]",
                "Takes the element of a label instead of a sum that a one-hot row masks."}));
+  rules.push_back(std::make_unique<OneHotSumAsScatter>(
+      Identity{"one-hot-sum-as-scatter", "Σ onehot(i)×x = sums of x by i",
+               "Adds values to those of their labels, or counts labels, instead of comparing each "
+               "label with all classes."}));
 });
 
 }  // namespace hlograph

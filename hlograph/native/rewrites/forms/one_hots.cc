@@ -1,19 +1,23 @@
 #include "hlograph/native/rewrites/forms/one_hots.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "hlograph/native/rewrites/forms/views.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -23,49 +27,99 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 
-constexpr int kMaxHops = 2;  // of transposes and converts
-constexpr int kMaxIotaHops = 6;
+constexpr int kMaxHops = 9;
+constexpr int kMaxClassHops = 7;
 constexpr int64_t kMaxClasses = int64_t{1} << 30;
+constexpr int64_t kMaxConstantClasses = int64_t{1} << 14;
 
-// Dimension along which each element is its index; -1 if there is none.
-int64_t IotaDimension(const Instruction* at, int hops = 0) {
-  if (hops > kMaxIotaHops || !IsPlain(at)) return -1;
-  if (at->opcode() == Opcode::kIota) {
-    const int64_t dimension = xla::Cast<xla::HloIotaInstruction>(at)->iota_dimension();
-    const int64_t rank = at->shape().dimensions().size();
-    return dimension >= 0 && dimension < rank ? dimension : -1;
+// The labels of classes: `first` plus the index along a dimension.
+struct Classes {
+  int64_t dimension = 0;
+  int64_t first = 0;
+};
+
+// The first of consecutive integers, in an array of one dimension beside those of size one.
+std::optional<int64_t> FirstOfConsecutive(const Instruction* constant) {
+  const int64_t count = SizeOf(constant);
+  if (count > kMaxConstantClasses || count < 1) return std::nullopt;
+  const xla::Literal flat = constant->literal().Reshape({count}).value_or(xla::Literal());
+  if (!xla::primitive_util::IsIntegralType(flat.shape().element_type())) return std::nullopt;
+  const std::optional<int64_t> first = flat.GetIntegralAsS64({0});
+  for (int64_t i = 0; first.has_value() && i < count; ++i) {
+    if (flat.GetIntegralAsS64({i}) != *first + i) return std::nullopt;
   }
-  if (IsBroadcast(at)) {
-    const int64_t inner = IotaDimension(at->operand(0), hops + 1);
-    return inner < 0 ? -1 : at->dimensions(inner);
-  }
-  if (!IsRearrangement(at)) return -1;
-  const int64_t inner = IotaDimension(at->operand(0), hops + 1);
-  if (inner < 0) return -1;
-  if (at->opcode() == Opcode::kTranspose) {
-    return std::find(at->dimensions().begin(), at->dimensions().end(), inner) -
-           at->dimensions().begin();
-  }
-  // A reshape that only adds and drops dimensions of size one.
-  const absl::Span<const int64_t> from = at->operand(0)->shape().dimensions();
-  const absl::Span<const int64_t> to = at->shape().dimensions();
-  std::vector<int64_t> old_places, new_places;
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i] != 1) old_places.push_back(i);
-  }
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (to[i] != 1) new_places.push_back(i);
-  }
-  if (old_places.size() != new_places.size()) return -1;
-  for (size_t i = 0; i < old_places.size(); ++i) {
-    if (from[old_places[i]] != to[new_places[i]]) return -1;
-    if (old_places[i] == inner) return new_places[i];
-  }
-  return -1;
+  return first;
 }
 
-bool IsLabelType(xla::PrimitiveType type) {
-  return type == xla::S32 || type == xla::U32 || type == xla::S64;
+// The integer that all elements of a constant are.
+std::optional<int64_t> UniformInteger(const Instruction* array) {
+  if (IsUniform(array)) array = array->operand(0);
+  if (array->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(array->shape()) ||
+      !xla::primitive_util::IsIntegralType(array->shape().element_type())) {
+    return std::nullopt;
+  }
+  return array->literal().GetIntegralAsS64({});
+}
+
+std::optional<Classes> FindClasses(const Instruction* array) {
+  View view(array);
+  int64_t first = 0;
+  for (int hops = 0; hops < kMaxClassHops; ++hops) {
+    if (StepToOperand(view)) continue;
+    const Instruction* const at = view.source;
+    if (at->opcode() != Opcode::kAdd || !IsPointwise(at)) break;
+    std::optional<int64_t> added;
+    for (int side : {0, 1}) {
+      if (added.has_value()) continue;
+      added = UniformInteger(at->operand(side));
+      if (added.has_value()) view.source = at->operand(1 - side);
+    }
+    if (!added.has_value()) return std::nullopt;
+    first += *added;
+  }
+  const Instruction* const at = view.source;
+  if (!IsPlain(at)) return std::nullopt;
+  if (at->opcode() == Opcode::kIota) {
+    const int64_t dimension = xla::Cast<xla::HloIotaInstruction>(at)->iota_dimension();
+    if (dimension < 0 || dimension >= RankOf(at) || view.dimensions[dimension] < 0) {
+      return std::nullopt;
+    }
+    return Classes{view.dimensions[dimension], first};
+  }
+  if (at->opcode() != Opcode::kConstant) return std::nullopt;
+  std::optional<int64_t> dimension;
+  for (int64_t i = 0; i < RankOf(at); ++i) {
+    if (at->shape().dimensions(i) == 1) continue;
+    if (dimension.has_value()) return std::nullopt;
+    dimension = view.dimensions[i];
+  }
+  const std::optional<int64_t> start = FirstOfConsecutive(at);
+  if (!dimension.has_value() || *dimension < 0 || !start.has_value()) return std::nullopt;
+  return Classes{*dimension, first + *start};
+}
+
+// Returns true if labels have a type that holds those of all classes, so that none of them occurs
+// twice. Sums of 32 bits or more wrap around as the labels do.
+bool AreDistinct(xla::PrimitiveType type, const Classes& classes, int64_t count) {
+  if (count > kMaxClasses || std::abs(classes.first) > kMaxClasses) return false;
+  const int64_t last = classes.first + count - 1;
+  switch (type) {
+    case xla::S32:
+    case xla::U32:
+    case xla::S64:
+    case xla::U64:
+      return true;
+    case xla::S8:
+      return classes.first >= -128 && last <= 127;
+    case xla::U8:
+      return classes.first >= 0 && last <= 255;
+    case xla::S16:
+      return classes.first >= -32768 && last <= 32767;
+    case xla::U16:
+      return classes.first >= 0 && last <= 65535;
+    default:
+      return false;
+  }
 }
 
 std::optional<OneHot> FromComparison(const Instruction* compare) {
@@ -73,60 +127,77 @@ std::optional<OneHot> FromComparison(const Instruction* compare) {
       compare->comparison_direction() != xla::ComparisonDirection::kEq) {
     return std::nullopt;
   }
-  const int64_t rank = compare->shape().dimensions().size();
   for (int side : {0, 1}) {
     const Instruction* const labels = compare->operand(side);
     const Instruction* const classes = compare->operand(1 - side);
     if (!IsBroadcast(labels) || !SameArray(labels, classes) ||
-        !IsLabelType(labels->shape().element_type()) ||
         !xla::ShapeUtil::SameDimensions(labels->shape(), compare->shape())) {
       continue;
     }
-    const int64_t dimension = IotaDimension(classes);
-    const std::vector<int64_t> dimensions(labels->dimensions().begin(), labels->dimensions().end());
-    if (dimension < 0 || static_cast<int64_t>(dimensions.size()) != rank - 1 ||
-        std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end() ||
-        compare->shape().dimensions(dimension) > kMaxClasses) {
+    const std::optional<Classes> found = FindClasses(classes);
+    if (!found.has_value() || absl::c_linear_search(labels->dimensions(), found->dimension) ||
+        !AreDistinct(labels->shape().element_type(), *found,
+                     compare->shape().dimensions(found->dimension))) {
       continue;
     }
-    return OneHot{labels->operand(0), dimensions, dimension};
+    const std::vector<int64_t> dimensions(labels->dimensions().begin(), labels->dimensions().end());
+    return OneHot{labels->operand(0), dimensions, found->dimension, found->first};
   }
   return std::nullopt;
 }
 
-std::optional<OneHot> Find(const Instruction* array, int hops) {
-  if (hops > kMaxHops || !IsPlain(array)) return std::nullopt;
-  if (array->opcode() == Opcode::kTranspose) {
-    if (!IsRearrangement(array)) return std::nullopt;
-    std::optional<OneHot> found = Find(array->operand(0), hops + 1);
-    if (!found.has_value()) return std::nullopt;
-    const auto place = [&](int64_t dimension) {
-      return std::find(array->dimensions().begin(), array->dimensions().end(), dimension) -
-             array->dimensions().begin();
-    };
-    for (int64_t& dimension : found->dimensions) dimension = place(dimension);
-    found->classes = place(found->classes);
-    return found;
-  }
-  if (array->opcode() == Opcode::kConvert) {
-    const Instruction* const operand = array->operand(0);
-    if (!operand->shape().IsArray() ||
-        !xla::ShapeUtil::SameDimensions(array->shape(), operand->shape())) {
-      return std::nullopt;
-    }
-    return operand->opcode() == Opcode::kConvert ? Find(operand, hops + 1)
-                                                 : FromComparison(operand);
-  }
-  if (array->opcode() == Opcode::kSelect && IsConstantOf(array->operand(1), 1) &&
-      IsConstantOf(array->operand(2), 0) && IsPointwise(array)) {
-    return FromComparison(array->operand(0));
-  }
-  return FromComparison(array);
+bool IsConvert(const Instruction* array) {
+  return array->opcode() == Opcode::kConvert && IsPlain(array) &&
+         array->operand(0)->shape().IsArray() &&
+         xla::ShapeUtil::SameDimensions(array->shape(), array->operand(0)->shape());
+}
+
+// Ones where a predicate is true, and zeros.
+bool IsChoiceOfOnes(const Instruction* array) {
+  return array->opcode() == Opcode::kSelect && IsPointwise(array) &&
+         HasOnly(array->operand(1), 1) && HasOnly(array->operand(2), 0);
 }
 
 }  // namespace
 
-std::optional<OneHot> FindOneHot(const Instruction* array) { return Find(array, 0); }
+std::optional<OneHot> FindRepeatedOneHot(const Instruction* array) {
+  View view(array);
+  for (int hops = 0; hops < kMaxHops; ++hops) {
+    if (IsConvert(view.source) || IsChoiceOfOnes(view.source)) {
+      view.source = view.source->operand(0);
+    } else if (!StepToOperand(view)) {
+      break;
+    }
+  }
+  std::optional<OneHot> found = FromComparison(view.source);
+  if (!found.has_value()) return std::nullopt;
+  for (int64_t& dimension : found->dimensions) {
+    dimension = view.dimensions[dimension];
+    if (dimension < 0) return std::nullopt;
+  }
+  found->classes = view.dimensions[found->classes];
+  return found->classes < 0 ? std::nullopt : found;
+}
+
+std::optional<OneHot> FindOneHot(const Instruction* array) {
+  std::optional<OneHot> found = FindRepeatedOneHot(array);
+  if (!found.has_value()) return std::nullopt;
+  return static_cast<int64_t>(found->dimensions.size()) == RankOf(array) - 1 ? found : std::nullopt;
+}
+
+bool IsSummedType(const Instruction* array) {
+  switch (array->shape().element_type()) {
+    case xla::F32:
+    case xla::F64:
+    case xla::S32:
+    case xla::S64:
+    case xla::U32:
+    case xla::U64:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool HasFewRows(const Instruction* one_hot) {
   return xla::ShapeUtil::ElementsIn(one_hot->shape()) < std::numeric_limits<int32_t>::max();
@@ -134,12 +205,18 @@ bool HasFewRows(const Instruction* one_hot) {
 
 RowIndices BuildRowIndices(const Builder& build, const OneHot& one_hot, int64_t classes,
                            const std::vector<int64_t>& order, int64_t batch) {
-  Instruction* const labels = build.Transpose(const_cast<Instruction*>(one_hot.labels), order);
+  Instruction* labels = build.Transpose(const_cast<Instruction*>(one_hot.labels), order);
+  // Narrow integers need not hold the number of classes.
+  const xla::PrimitiveType type = labels->shape().element_type();
+  if (xla::primitive_util::BitWidth(type) < 32) labels = build.Convert(labels, xla::S32);
   const absl::Span<const int64_t> sizes = labels->shape().dimensions();
   const int64_t batches =
       std::accumulate(sizes.begin(), sizes.begin() + batch, int64_t{1}, std::multiplies<>());
   const int64_t count = xla::ShapeUtil::ElementsIn(labels->shape());
-  Instruction* const flat = build.Reshape(labels, {count});
+  Instruction* flat = build.Reshape(labels, {count});
+  if (one_hot.first != 0) {
+    flat = build.Binary(Opcode::kSubtract, flat, build.Uniform(flat->shape(), one_hot.first));
+  }
   Instruction* const zero = build.Uniform(flat->shape(), 0);
   Instruction* const end = build.Uniform(flat->shape(), static_cast<double>(classes));
   Instruction* const valid =

@@ -12,16 +12,22 @@
 namespace hlograph {
 
 // How far FindOneHot reads: hops to operands.
-inline constexpr int kOneHotReach = 12;
+inline constexpr int kOneHotReach = 20;
 
-// An array that is one where the label is the index along the dimension of classes, else zero.
+// An array that is one where the label is that of the class, which is `first` plus the index along
+// the dimension of classes, and zero elsewhere.
 struct OneHot {
   const Instruction* labels = nullptr;  // an integer for each position
   std::vector<int64_t> dimensions;      // of the array, which the dimensions of the labels are
   int64_t classes = 0;                  // dimension of the array
+  int64_t first = 0;                    // label of the first class
 };
 
-// Finds the labels of numbers, or of the comparison itself.
+// Finds the labels of numbers, or of the comparison itself, which may be repeated along further
+// dimensions.
+std::optional<OneHot> FindRepeatedOneHot(const Instruction* array);
+
+// Finds the labels of an array that has no other dimensions than theirs and that of the classes.
 std::optional<OneHot> FindOneHot(const Instruction* array);
 
 // Rows that labels select, as vectors.
@@ -34,6 +40,10 @@ struct RowIndices {
 // them select one of as many tables of `classes` rows.
 RowIndices BuildRowIndices(const Builder& build, const OneHot& one_hot, int64_t classes,
                            const std::vector<int64_t>& order, int64_t batch);
+
+// Returns true for types whose sums may be added up one by one: integers, and floats of 32 bits or
+// more.
+bool IsSummedType(const Instruction* array);
 
 // Returns true if 32 bits hold the index of each element: rows are numbered by 32 bits.
 bool HasFewRows(const Instruction* one_hot);

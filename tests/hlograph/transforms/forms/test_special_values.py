@@ -3,27 +3,13 @@
 The reductions of jaxlib 0.10.2 may lose a NaN of an array, and with it a greater element before it.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.plans import Plan, Program, compile_lowered
-
-
-def _rewritten(rule: str, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
-    """Returns what a function computes in jaxlib where a rule is applied everywhere."""
-    lowered = jax.jit(function).lower(*arguments)
-    program = Program.of(lowered)
-    module = program.module()
-    module.run("call-inliner")
-    places = [rewrite.place for rewrite in module.rewrites([rule])]
-    assert places
-    plan = Plan(program.name, program.fingerprint, ("call-inliner", *places))
-    return np.asarray(compile_lowered(lowered, plan)(*arguments))
+from hlograph.plans import Program
+from tests.hlograph.transforms.forms.applied import rewritten
 
 
 def _large_before_nans(large: float) -> np.ndarray:
@@ -37,7 +23,7 @@ def _large_before_nans(large: float) -> np.ndarray:
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_angles_that_are_too_large_are_seen_beside_nans(name):
     angles = _large_before_nans(1e9)
-    result = _rewritten("sine-by-polynomial", getattr(jnp, name), angles)
+    result = rewritten("sine-by-polynomial", getattr(jnp, name), angles)
     expected = getattr(np, name)(angles.astype(np.float64))
     np.testing.assert_allclose(result, expected, atol=1e-6)
 
@@ -45,7 +31,7 @@ def test_angles_that_are_too_large_are_seen_beside_nans(name):
 def test_numbers_that_are_too_large_for_subtraction_are_seen_beside_nans():
     numbers = _large_before_nans(1000)
     divisors = 1 + np.abs(np.random.default_rng(1).standard_normal(4096)).astype(np.float32)
-    result = _rewritten("remainder-by-subtraction", jax.lax.rem, numbers, divisors)
+    result = rewritten("remainder-by-subtraction", jax.lax.rem, numbers, divisors)
     np.testing.assert_array_equal(result, np.fmod(numbers, divisors))
 
 
@@ -57,7 +43,7 @@ def test_the_position_of_the_first_nan_is_the_greatest_and_least(name, shape, ax
     rows[:, 1], rows[:, 3] = -100, 100
     for i, row in enumerate(rows[1:], 1):  # all positions of a block of vectors, and pairs of them
         row[[4 + i, -i]] = np.nan
-    result = _rewritten("argmax-as-first-maximum", lambda x: getattr(jnp, name)(x, axis), values)
+    result = rewritten("argmax-as-first-maximum", lambda x: getattr(jnp, name)(x, axis), values)
     np.testing.assert_array_equal(result, getattr(np, name)(values, axis))
 
 
@@ -70,10 +56,10 @@ def test_a_point_that_is_not_finite_is_far_from_all_others(bad):
     def distances(points, centres):
         return ((points[:, None] - centres) ** 2).sum(-1)
 
-    result = _rewritten("distances-by-dot", distances, points, centres)
+    result = rewritten("distances-by-dot", distances, points, centres)
     expected = distances(points.astype(np.float64), centres.astype(np.float64))
     np.testing.assert_allclose(result, expected, rtol=1e-4)
-    kernel = _rewritten(
+    kernel = rewritten(
         "distances-by-dot", lambda *x: jnp.exp(-distances(*x)).sum(0), points, centres
     )
     assert np.isnan(kernel).all() == np.isnan(bad)
@@ -89,7 +75,7 @@ def test_a_head_that_is_not_finite_leaves_the_others_as_they_are(bad):
     def scores(query: jax.Array, keys: jax.Array) -> jax.Array:
         return jnp.einsum("bhd,khd->hbk", query, keys)
 
-    result = _rewritten("heads-in-one-dot", scores, query, keys)
+    result = rewritten("heads-in-one-dot", scores, query, keys)
     expected = np.einsum("bhd,khd->hbk", query, keys)
     assert np.sum(~np.isfinite(expected)) == 1
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
@@ -104,7 +90,7 @@ def test_a_head_that_is_not_finite_leaves_the_others_as_they_are(bad):
 )
 def test_a_negative_zero_keeps_its_sign(rule, function):
     zeros = np.where(np.arange(1024) % 3 == 0, -0.0, 0.0).astype(np.float32)
-    result = _rewritten(rule, function, zeros)
+    result = rewritten(rule, function, zeros)
     np.testing.assert_array_equal(result, zeros)
     np.testing.assert_array_equal(np.signbit(result), np.signbit(zeros))
 
@@ -136,6 +122,6 @@ def test_a_rule_is_not_applied_again_where_it_chose_the_slow_way(rule, function,
 def test_a_sort_keeps_the_sign_of_every_zero(rule, descending):
     row = [0.0, -0.0, 1.0, -0.0, 0.0, -1.0, -0.0, 2.0]
     values = np.tile(np.array(row, np.float32), (16, 1))
-    result = _rewritten(rule, lambda x: jnp.sort(x, descending=descending), values)
+    result = rewritten(rule, lambda x: jnp.sort(x, descending=descending), values)
     np.testing.assert_array_equal(result[0], sorted(row, reverse=descending))
     assert np.sum(np.signbit(result[result == 0])) == 3 * len(values)
