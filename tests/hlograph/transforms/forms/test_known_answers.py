@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.speed_rules.topics import class_sums
+from benchmarks.speed_rules.topics import class_sums, updates
 from tests.hlograph.transforms.forms.applied import rewritten
 
 
@@ -41,3 +41,48 @@ def test_masked_numbers_that_are_not_finite_stay_in_their_class():
         "one-hot-sum-as-scatter", lambda *x: class_sums.masked_rows(*x, classes=4), labels, rows
     )
     np.testing.assert_array_equal(result, [[np.inf, np.inf], [1, np.nan], [2, 2], [0, 0]])
+
+
+@pytest.mark.parametrize("first", [0, 9997, 10_000, 20_000, -5])
+def test_chosen_updates_of_rows_of_their_own(first):
+    x, values = np.zeros((3, 10_000), np.float32), np.arange(4, dtype=np.float32) + 1
+    places = np.array([first, first + 1, 3], np.int32)
+    result = rewritten("update-of-select", updates.filled, x, places, values)
+    for row, start in zip(x, places, strict=True):
+        for i, value in enumerate(values):
+            if start + i < len(row):  # negative numbers count from the end
+                row[start + i] = value
+    np.testing.assert_array_equal(result, x)
+
+
+def test_chosen_updates_at_places_that_occur_twice():
+    x, places = np.zeros((4, 3), np.float32), np.array([1, 1, 3, 9], np.int32)
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    def function(x, places, rows, chosen):
+        return jnp.where(chosen[:, None], x.at[places].add(rows, mode="drop"), x)
+
+    result = rewritten(
+        "update-of-select", function, x, places, rows, np.array([True, True, False, True])
+    )
+    np.testing.assert_array_equal(result, [[0, 0, 0], rows[0] + rows[1], [0, 0, 0], rows[2]])
+
+
+def test_known_positions_keep_negative_zeros_only_where_nothing_is_added():
+    y = np.array([[-0.0, 1], [np.nan, -np.inf]], np.float32)
+    places = np.array([3, 1])
+
+    def added(x, y):
+        return x.at[places].add(y)
+
+    for start in (0.0, -0.0):
+
+        def function(y, start=start):
+            return added(jnp.full((4, 2), start, jnp.float32), y)
+
+        result = rewritten("scatter-as-gather", function, y)
+        expected = np.full((4, 2), start, np.float32)
+        expected[places] += y
+        np.testing.assert_array_equal(result, expected)
+        np.testing.assert_array_equal(np.signbit(result[0]), np.signbit(expected[0]))
+        np.testing.assert_array_equal(np.signbit(result[3]), np.signbit(expected[3]))

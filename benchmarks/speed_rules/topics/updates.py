@@ -1,0 +1,168 @@
+"""Rules about updates: those that a select chooses, and scatters to known positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program, s32
+
+
+def filled(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
+    """Writes values into each row, from a place of its own up to the end of the row."""
+
+    def fill(row: jax.Array, place: jax.Array) -> jax.Array:
+        def step(state: Any, value: jax.Array) -> Any:
+            row, place = state
+            row = lax.cond(
+                place < len(row), lambda row: row.at[place].set(value), lambda row: row, row
+            )
+            return (row, place + 1), None
+
+        return lax.scan(step, (row, place), values)[0][0]
+
+    return jax.vmap(fill)(x, places)
+
+
+def cached(cache: jax.Array, rows: jax.Array, places: jax.Array, done: jax.Array) -> jax.Array:
+    """Writes rows into a cache of each sequence, unless it is done, one after the other."""
+
+    def step(state: Any, row: jax.Array) -> Any:
+        cache, places = state
+        written = cache.at[jnp.arange(len(cache)), places].set(row)
+        return (jnp.where(done[:, None, None] > 0, cache, written), places + 1), None
+
+    return lax.scan(step, (cache, places), rows)[0][0]
+
+
+def triangles(vectors: jax.Array, *, size: int) -> jax.Array:
+    """Returns lower triangles whose elements are given row by row."""
+    rows, columns = np.tril_indices(size)
+    empty = jnp.zeros((len(vectors), size, size), vectors.dtype)
+    return empty.at[:, rows, columns].add(vectors)
+
+
+def interleaved(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Returns the columns of two matrices in turns."""
+    result = jnp.zeros((len(x), 2 * x.shape[1]), x.dtype)
+    return result.at[:, ::2].set(x).at[:, 1::2].set(y)
+
+
+_Update = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+
+_UPDATES: dict[str, _Update] = {
+    "slice": lambda x, i, y: lax.dynamic_update_slice(x, y[:, :2], (0, i[0])),
+    "block": lambda x, i, y: lax.dynamic_update_slice(x, y[:1, :2], (i[1], i[0])),
+    "set": lambda x, i, y: x.at[jnp.arange(len(x)), i].set(y[:, 0]),
+    "add": lambda x, i, y: x.at[i].add(y),
+    "multiply": lambda x, i, y: x.at[i, i].multiply(y[:, 0], mode="clip"),
+    "batch": lambda x, i, y: jax.vmap(lambda x, i, y: x.at[i].set(y[0]))(x, i, y),
+    "columns": lambda x, i, y: x.at[:, i].set(y[:, : len(i)], mode="drop"),
+}
+_BY_ROW = ("slice", "set", "add", "multiply", "batch")  # updates of which each is of one row
+
+
+def selected_updates(rng: Random) -> str:
+    """Draws a select between an array and updates of it, by a scalar or a predicate of rows."""
+    by_row = rng.random() < 0.6
+    kinds = rng.choices(_BY_ROW if by_row else list(_UPDATES), k=rng.randint(1, 3))
+    sides = [rng.random() < 0.5 for _ in kinds]
+    dtype = rng.choice(["float32", "int32", "bfloat16"])
+    rows, columns = rng.randint(3, 5), rng.randint(5, 7)
+
+    def function(x: jax.Array, p: jax.Array, i: jax.Array, y: jax.Array) -> jax.Array:
+        yes = no = x
+        for kind, side in zip(kinds, sides, strict=True):
+            if side:
+                yes = _UPDATES[kind](yes, i, y)
+            else:
+                no = _UPDATES[kind](no, i, y)
+        p = p[:, None] > 0 if by_row else jnp.all(p > 0)
+        return jnp.where(p, yes, no)
+
+    return lowered(
+        function,
+        array(rows, columns, dtype=dtype),
+        array(rows),
+        s32(rows),
+        array(rows, columns, dtype=dtype),
+    )
+
+
+def known_scatters(rng: Random) -> str:
+    """Draws a scatter to different positions along one or two dimensions."""
+    sizes = [rng.randint(2, 6) for _ in range(rng.randint(1, 4))]
+    along = sorted(rng.sample(range(len(sizes)), min(len(sizes), rng.randint(1, 2))))
+    every = list(np.ndindex(*(sizes[i] for i in along)))
+    places = rng.sample(every, rng.randint(max(1, len(every) // 8), len(every)))
+    if rng.random() < 0.3:
+        places.append(tuple(size + 3 for size in sizes[: len(along)]))  # beyond the end
+    columns = iter(np.array(places).T)
+    index = tuple(next(columns) if i in along else slice(None) for i in range(len(sizes)))
+    method = rng.choice(["set", "add"])
+    dtype = rng.choice(["float32", "int32", "bfloat16"])
+    starts = rng.random() < 0.5
+
+    def function(x: jax.Array, y: jax.Array) -> jax.Array:
+        x = jnp.zeros_like(x) if starts else x
+        return getattr(x.at[index], method)(y, mode="drop")
+
+    shape = jax.eval_shape(lambda x: x.at[index].get(mode="clip"), array(*sizes)).shape
+    return lowered(function, array(*sizes, dtype=dtype), array(*shape, dtype=dtype))
+
+
+PROGRAMS: Programs = {
+    "update-of-select": selected_updates,
+    "scatter-as-gather": known_scatters,
+}
+
+
+def _selected(update: Callable[..., jax.Array]) -> Callable[[], str]:
+    """Returns a program that selects by row between an array and an update of it."""
+    return program(
+        lambda x, p, i, y: jnp.where(p[:, None] > 0, update(x, i, y), x), "4x6 4 s32:4 4x6"
+    )
+
+
+REFUSED: Refused = {
+    "update-of-select": {
+        "another array": program(
+            lambda x, y, p, i: jnp.where(p > 0, x.at[i].set(1), y), "6 6 f32: s32:"
+        ),
+        "no update": program(lambda x, p: jnp.where(p > 0, x + 1, x), "6 f32:"),
+        "columns of all rows": _selected(lambda x, i, y: x.at[:, i].set(y[:, :4])),
+        "slices across rows": _selected(
+            lambda x, i, y: lax.dynamic_update_slice(x, y[:2, :2], (i[0], i[1]))
+        ),
+        "unsigned indices": _selected(
+            lambda x, i, y: lax.scatter(
+                x,
+                i.astype(jnp.uint32)[:, None],
+                y,
+                lax.ScatterDimensionNumbers((1,), (0,), (0,)),
+                mode="promise_in_bounds",
+            )
+        ),
+    },
+    "scatter-as-gather": {
+        "positions that are given": program(lambda x, i, y: x.at[i].set(y), "8x3 s32:8 8x3"),
+        "products": program(lambda x, y: x.at[np.array([2, 0])].multiply(y), "4x3 2x3"),
+        "a position twice": program(lambda x, y: x.at[np.array([0, 2, 2, 1])].add(y), "4x3 4x3"),
+        "few positions of many": program(lambda x, y: x.at[np.array([3])].set(y), "64x3 1x3"),
+        "slices of parts": program(
+            lambda x, y: lax.scatter(
+                x,
+                np.array([[0], [3]]),
+                y,
+                lax.ScatterDimensionNumbers((1,), (), (0,)),
+            ),
+            "6 2x2",
+        ),
+    },
+}
