@@ -59,6 +59,7 @@ CHANGES: dict[str, frozenset[str]] = {
     "one-hot-as-scatter": LOST,
     "one-hot-sum-as-gather": LOST,
     "one-hot-sum-as-scatter": LOST,
+    "range-sums-by-segment": LOST,
 }
 """Changes of elements of results that a rule makes of some infinite inputs, by rule."""
 

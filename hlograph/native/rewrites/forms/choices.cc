@@ -46,8 +46,8 @@ Instruction* AddChoice(Instruction* place, Instruction* holds,
                                                 kept.push_back(Builder(value).Barrier(value));
                                               return slow(kept);
                                             });
-  return place->AddInstruction(
-      Instruction::CreateConditional(place->shape(), holds, arguments, yes, arguments, no));
+  return place->AddInstruction(Instruction::CreateConditional(
+      yes->root_instruction()->shape(), holds, arguments, yes, arguments, no));
 }
 
 bool IsSlowWay(const Instruction* instruction) {

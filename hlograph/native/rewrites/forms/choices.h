@@ -12,7 +12,7 @@ namespace hlograph {
 // Computes one array from others.
 using Body = std::function<Instruction*(absl::Span<Instruction* const>)>;
 
-// Computes the array of `place` from these values by `fast` where a scalar predicate holds, else by
+// Computes an array at `place` from these values by `fast` where a scalar predicate holds, else by
 // `slow`. The predicate should be a conjunction (Builder::All) of comparisons that are false for
 // NaN. One of the maximum of an array would not do: the reductions of jaxlib 0.10.2 may lose a NaN,
 // and with it the elements before it.

@@ -266,6 +266,27 @@ bool IsInvariant(const CountedLoop& loop, int64_t element) {
   return ElementOf(loop.results[element], loop.body()->parameter_instruction(0)) == element;
 }
 
+std::optional<int64_t> OnlyUsedElement(const CountedLoop& loop) {
+  std::optional<int64_t> only;
+  if (loop.loop->IsRoot()) return std::nullopt;
+  for (const Instruction* user : loop.loop->users()) {
+    const int64_t element = ElementOf(user, loop.loop);
+    if (element < 0 || (only.has_value() && element != *only && !IsInvariant(loop, element))) {
+      return std::nullopt;
+    }
+    if (!IsInvariant(loop, element)) only = element;
+  }
+  return only;
+}
+
+Instruction* WithElement(Instruction* loop, int64_t element, Instruction* value) {
+  std::vector<Instruction*> elements;
+  for (int64_t i = 0; i < xla::ShapeUtil::TupleElementCount(loop->shape()); ++i) {
+    elements.push_back(i == element ? value : TakeElement(loop->mutable_operand(0), i));
+  }
+  return loop->AddInstruction(Instruction::CreateTuple(elements));
+}
+
 std::optional<Affine> FindInduction(const CountedLoop& loop, int64_t element) {
   const Instruction* const parameter = loop.body()->parameter_instruction(0);
   const auto start = StartOf(loop.loop, element);

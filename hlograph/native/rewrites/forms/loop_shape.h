@@ -49,6 +49,13 @@ const Instruction* Forwarded(const Instruction* instruction);
 // Returns which element of the parameter this is, or -1.
 int64_t ElementOf(const Instruction* instruction, const Instruction* parameter);
 
+// Returns the only element that changes and that others use, by taking it out of the loop's result;
+// none if there are others, or the result is used whole. Reads users.
+std::optional<int64_t> OnlyUsedElement(const CountedLoop& loop);
+
+// Adds the result of a loop of which only one element is used, and those that do not change.
+Instruction* WithElement(Instruction* loop, int64_t element, Instruction* value);
+
 // Returns true if no iteration changes the element.
 bool IsInvariant(const CountedLoop& loop, int64_t element);
 

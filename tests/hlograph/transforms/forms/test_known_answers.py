@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.speed_rules.topics import class_sums, updates
+from benchmarks.speed_rules.topics import class_sums, range_sums, updates
 from tests.hlograph.transforms.forms.applied import rewritten
 
 
@@ -86,3 +86,26 @@ def test_known_positions_keep_negative_zeros_only_where_nothing_is_added():
         np.testing.assert_array_equal(result, expected)
         np.testing.assert_array_equal(np.signbit(result[0]), np.signbit(expected[0]))
         np.testing.assert_array_equal(np.signbit(result[3]), np.signbit(expected[3]))
+
+
+STARTS = {
+    "rows in order": [0, 3, 3, 90, 100],
+    "rows from the middle": [40, 40, 50, 60, 60],
+    "rows that overlap": [0, 60, 40, 80, 100],
+    "rows in reverse": [100, 80, 40, 10, 0],
+    "rows beyond the end": [10, 20, 90, 200, 300],
+    "rows before the start": [-5, -1, 20, 30, 100],
+}
+
+
+@pytest.mark.parametrize("starts", STARTS.values(), ids=STARTS.keys())
+def test_sums_of_rows_are_those_of_their_ranges(starts):
+    rng = np.random.default_rng(0)
+    starts, columns = np.array(starts, np.int32), rng.integers(0, 8, 100).astype(np.int32)
+    values, x = (rng.standard_normal(size).astype(np.float32) for size in (100, 8))
+    result = rewritten(
+        "range-sums-by-segment", range_sums.sparse_product, starts, columns, values, x
+    )
+    k = np.arange(100)
+    inside = (k >= starts[:-1, None]) & (k < starts[1:, None])
+    np.testing.assert_allclose(result, (inside * (values * x[columns])).sum(1), atol=1e-5)
