@@ -32,6 +32,7 @@ CLAIMS_OF_FUNCTIONS: Mapping[str, str] = {
     "arctangent-by-polynomial": "a polynomial is close to the function",
     "sine-by-polynomial": "a polynomial is close to the function",
     "remainder-by-subtraction": "a remainder is a number minus a multiple",
+    "search-by-arithmetic": "a place among edges is a quotient, rounded and corrected",
 }
 """Rules that claim what no field can show, and what they claim."""
 

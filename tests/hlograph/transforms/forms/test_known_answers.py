@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.speed_rules.topics import class_sums, range_sums, updates
+from benchmarks.speed_rules.topics import class_sums, range_sums, searches, updates
 from tests.hlograph.transforms.forms.applied import rewritten
 
 
@@ -86,6 +86,51 @@ def test_known_positions_keep_negative_zeros_only_where_nothing_is_added():
         np.testing.assert_array_equal(result, expected)
         np.testing.assert_array_equal(np.signbit(result[0]), np.signbit(expected[0]))
         np.testing.assert_array_equal(np.signbit(result[3]), np.signbit(expected[3]))
+
+
+SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3e38, -3e38]
+
+EDGES = {
+    "equal distances": np.linspace(-1, 3, 9),
+    "rounded distances": np.linspace(0.1, 0.7, 23),
+    "equal but for one edge": np.array([0, 1, 2, 3.3, 4, 5]),
+    "other distances": np.array([-2, -1, 0, 4, 5, 9]),
+    "an edge twice": np.array([0.0, 1, 1, 2, 3]),
+    "equal edges": np.zeros(6),
+    "distances below the spacing of numbers": 2.0**24 + np.arange(9) * 0.25,
+    "the widest range": np.linspace(-3e38, 3e38, 7),
+    "infinite edges": np.array([-np.inf, 0, 1, 2, np.inf]),
+    "an edge that is NaN": np.array([0, 1, 2, 3, np.nan]),
+    "distances of denormals": np.arange(8) * 1e-44,
+}
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES.keys())
+def test_places_among_edges(edges, side):
+    edges = edges.astype(np.float32)
+    finite = edges[np.isfinite(edges)]
+    near = [np.nextafter(finite, np.float32(way)) for way in (-np.inf, np.inf)]
+    values = np.concatenate([SPECIAL, edges, *near, (finite[1:] / 2 + finite[:-1] / 2)])
+    values = values.astype(np.float32)
+
+    def function(edges, values):
+        return jnp.searchsorted(edges, values, side=side)
+
+    result = rewritten("search-by-arithmetic", function, edges, values)
+    np.testing.assert_array_equal(result, jax.jit(function)(edges, values))
+    if (np.abs(edges[edges != 0]) > 1e-37).all():  # jaxlib takes denormals for zeros
+        is_normal = ~((values != 0) & (np.abs(values) < 1e-37))
+        expected = np.searchsorted(edges, values[is_normal], side=side)
+        np.testing.assert_array_equal(result[is_normal], expected)
+
+
+def test_histograms_over_given_edges():
+    values = np.random.default_rng(0).uniform(-1, 4, 10_000).astype(np.float32)
+    for edges in (np.linspace(0, 3, 31), np.cumsum(np.arange(20)) / 60):
+        edges = edges.astype(np.float32)
+        result = rewritten("search-by-arithmetic", searches.histogram, values, edges)
+        np.testing.assert_array_equal(result, np.histogram(values, edges)[0])
 
 
 STARTS = {
