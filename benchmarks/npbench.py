@@ -134,8 +134,7 @@ def conditions_of(config: NPBenchConfig) -> dict[str, Any]:
 
     made_with = machine()
     versions = {name: made_with["versions"][name] for name in ("jaxlib", "numpy")}
-    locked = (line.partition("==") for line in NUMBA_ENVIRONMENT.lock(config.environments).split())
-    versions |= {name: version for name, _, version in locked if name in ("numba", "llvmlite")}
+    versions |= NUMBA_ENVIRONMENT.versions(config.environments)
     return made_with | {"versions": versions}
 
 

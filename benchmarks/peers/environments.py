@@ -51,7 +51,8 @@ class PeerEnvironment:
         python = folder / "bin" / "python"
         wanted = folder / "requirements.txt"
         text = "".join(f"{requirement}\n" for requirement in self.requirements)
-        if (folder / LOCK).is_file() and wanted.read_text(encoding="utf-8") == text:
+        made = (folder / LOCK).is_file() and wanted.is_file()
+        if made and wanted.read_text(encoding="utf-8") == text:
             return str(python)
         shutil.rmtree(folder, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(folder)], self.name)
@@ -65,6 +66,17 @@ class PeerEnvironment:
         """Returns the version of each package, one a line; empty for this process' environment."""
         file = root / self.name / LOCK
         return file.read_text(encoding="utf-8") if self.requirements and file.is_file() else ""
+
+    def versions(self, root: Path) -> dict[str, str]:
+        """Returns the installed versions of the packages that were asked for, by name.
+
+        Args:
+            root: Folder of all environments.
+        """
+        wanted = {requirement.partition("==")[0] for requirement in self.requirements}
+        lines = self.lock(root).replace("_", "-").splitlines()
+        pairs = (line.partition("==") for line in lines)
+        return {name: version for name, _, version in pairs if name in wanted}
 
 
 def _run(command: Sequence[str], name: str) -> str:

@@ -20,8 +20,8 @@ _DATASETS = Path(__file__).parents[2] / "datasets"
 _OF_JAX = 'LIBRARY = "jax"\n'  # sources of the corpus that import no other library
 
 
-class NoFunctionError(HloError):
-    """Raised when a program has no function in the language that a peer takes."""
+class NoVersionError(HloError):
+    """Raised when a program has no version for a peer, which is then not asked for it."""
 
 
 class OnnxWorker(PeerWorker):
@@ -53,7 +53,7 @@ class OnnxWorker(PeerWorker):
         """Exports and compiles the function, and returns the seconds that takes.
 
         Raises:
-            NoFunctionError: The corpus has no function of it.
+            HloError: The corpus has no function of it, or it is not exported or compiled.
         """
         import jax
         from jax2onnx import to_onnx  # pyright: ignore[reportMissingImports]
@@ -80,8 +80,8 @@ class OnnxWorker(PeerWorker):
 
             abstract: Any = tuple(dynamic)
         else:
-            function, abstract = _corpus_function(self._source)
-        return _flat(function, abstract)
+            function, abstract = corpus_function(self._source)
+        return flat_function(function, abstract)
 
     def _compile_onnxruntime(self, model: bytes) -> None:
         import onnxruntime  # pyright: ignore[reportMissingImports]
@@ -129,7 +129,9 @@ class OnnxWorker(PeerWorker):
         return [np.array(self._to_numpy(value)) for value in self._run()]
 
 
-def _flat(function: Callable[..., Any], abstract: tuple[Any, ...]) -> Callable[..., list[Any]]:
+def flat_function(
+    function: Callable[..., Any], abstract: tuple[Any, ...]
+) -> Callable[..., list[Any]]:
     """Returns a function of the arrays that a lowering keeps, in order.
 
     jax drops arguments that are not used; they are zeros here.
@@ -157,16 +159,16 @@ def _flat(function: Callable[..., Any], abstract: tuple[Any, ...]) -> Callable[.
     return of_kept
 
 
-def _corpus_function(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def corpus_function(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Returns the function in JAX of a program of the corpus, and its abstract arguments.
 
     Raises:
-        NoFunctionError: It is not one of jax alone.
+        HloError: It is not one of jax alone.
     """
     for recipe in _recipes():
         if recipe.name == name and (parts := getattr(recipe.lower, "args", ())):
             return parts[0].function, parts[0].arguments
-    raise NoFunctionError(
+    raise HloError(
         "takes a function in JAX, and the corpus has this program's module alone, made with "
         "other libraries than jax"
     )
@@ -201,7 +203,7 @@ class TorchWorker(PeerWorker):
         from benchmarks.beside_torch.catalogue import MODELS
 
         if name not in MODELS:
-            raise NoFunctionError("has no version in PyTorch")
+            raise NoVersionError("has no version in PyTorch")
         import torch
 
         torch.set_num_threads(threads)

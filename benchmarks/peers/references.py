@@ -74,8 +74,11 @@ class ModuleReference:
     def _plain_runner(self) -> Runner:
         """Returns what runs the program by jaxlib without library fusions."""
         executable = compile_program(self._program, plain_plan(self._program))
-        donated = self._program.donated
-        return lambda inputs: Run(executable, inputs, donated).outputs()
+
+        def run(inputs: list[Array]) -> list[Array]:
+            return Run(executable, inputs, self._program.donated).outputs()
+
+        return run
 
     def judge(self, outputs: Sequence[Array]) -> str:
         """Compares the outputs of a peer with those of the reference.

@@ -127,7 +127,7 @@ class PeerSummary:
         peer: Its name.
         ratios: Median ratio to the default by program.
         failures: Reasons by program.
-        programs: Number of programs that the default runs.
+        programs: Number of programs that the default runs and that the peer was asked for.
     """
 
     peer: str
@@ -171,7 +171,7 @@ def summary_of(rows: Sequence[PeersRow], peer: str, over: str = DEFAULT) -> Peer
     """
     ratios, failures, programs = {}, {}, 0
     for row in rows:
-        programs += bool(row.peers.get(over, PeerTimes()).seconds)
+        programs += peer in row.peers and bool(row.peers.get(over, PeerTimes()).seconds)
         if (ratio := row.ratio(peer, over)) is not None:
             ratios[row.program] = ratio.value
         elif peer in row.peers and row.peers[peer].error:

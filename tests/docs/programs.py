@@ -53,6 +53,7 @@ _NOT_OURS = "it writes the project's own files"
 _TESTED = "its own tests run it"
 
 PROGRAMS: dict[str, Program] = {
+    "benchmarks.beside_peers": Program(reason=_TESTED, bare=False),
     "benchmarks.beside_torch": Program(
         _flags("--rounds 2 --budget 1 --search 0 --no-compile --out OUT/beside_torch.csv"),
         part=_flags("--programs n-body/forces/n512"),
