@@ -15,8 +15,9 @@ std::vector<NativeKernel>& NativeKernels() {
   return kernels;
 }
 
-NativeKernel::NativeKernel(const char* target, XLA_FFI_Handler* handler, bool needs_numpy)
-    : target(target), handler(handler), needs_numpy(needs_numpy) {
+NativeKernel::NativeKernel(const char* target, XLA_FFI_Handler* handler, bool needs_numpy,
+                           bool (*runs_here)())
+    : target(target), handler(handler), needs_numpy(needs_numpy), runs_here(runs_here) {
   NativeKernels().push_back(*this);
 }
 
@@ -30,6 +31,7 @@ NB_MODULE(_custom_calls, m) {
         nb::typed<nb::dict, std::string, nb::capsule> handlers;
         for (const hlograph::NativeKernel& kernel : hlograph::NativeKernels()) {
           if (kernel.needs_numpy && !has_sorts) continue;
+          if (kernel.runs_here != nullptr && !kernel.runs_here()) continue;
           handlers[kernel.target] = nb::capsule(reinterpret_cast<void*>(kernel.handler));
         }
         return handlers;

@@ -18,132 +18,110 @@ namespace ffi = xla::ffi;
 constexpr int64_t kLanes = 16;  // columns of a panel
 constexpr int64_t kDepth = 4;   // neighbours along the contraction that are multiplied at once
 
-// The right matrix by panels: for each of 16 columns, groups of four neighbours along the
-// contraction, filled with zeros; and 128 times the sum of each column.
+// The right matrix by panels of 16 columns: groups of four neighbours along the contraction, filled
+// up with zeros. 128 is added to the elements, which are unsigned then.
 struct Panels {
   int64_t groups = 0, count = 0;
-  std::vector<int8_t> elements;
-  std::vector<int32_t> offsets;
+  std::vector<uint8_t> elements;
+
+  const uint8_t* panel(int64_t number) const {
+    return elements.data() + number * groups * kLanes * kDepth;
+  }
 };
 
 // `by_columns` is true if the neighbours of a column lie together.
-Panels PanelsOf(const int8_t* matrix, int64_t depth, int64_t columns, bool by_columns) {
+Panels PanelsOf(ffi::ThreadPool pool, const int8_t* matrix, int64_t depth, int64_t columns,
+                bool by_columns) {
   Panels panels;
   panels.groups = (depth + kDepth - 1) / kDepth;
   panels.count = (columns + kLanes - 1) / kLanes;
   panels.elements.assign(panels.count * panels.groups * kLanes * kDepth, 0);
-  panels.offsets.assign(panels.count * kLanes, 0);
-  for (int64_t column = 0; column < columns; ++column) {
-    int8_t* const panel =
-        panels.elements.data() + column / kLanes * panels.groups * kLanes * kDepth;
-    uint32_t sum = 0;
-    for (int64_t k = 0; k < depth; ++k) {
-      const int8_t element = by_columns ? matrix[column * depth + k] : matrix[k * columns + column];
-      panel[(k / kDepth * kLanes + column % kLanes) * kDepth + k % kDepth] = element;
-      sum += static_cast<uint32_t>(static_cast<int32_t>(element));
+  ForPoolRanges(pool, panels.count, 0.5 * depth * kLanes, [&](int64_t panel, int64_t end) {
+    for (; panel < end; ++panel) {
+      const int64_t first = panel * kLanes, width = std::min(kLanes, columns - first);
+      uint8_t* const elements = panels.elements.data() + first * panels.groups * kDepth;
+      for (int64_t k = 0; k < depth; ++k) {
+        uint8_t* const group = elements + k / kDepth * kLanes * kDepth + k % kDepth;
+        const int8_t* const from = matrix + (by_columns ? first * depth + k : k * columns + first);
+        const int64_t stride = by_columns ? depth : 1;
+        for (int64_t lane = 0; lane < width; ++lane) {
+          group[lane * kDepth] = static_cast<uint8_t>(from[lane * stride]) ^ 0x80;
+        }
+      }
     }
-    panels.offsets[column] = static_cast<int32_t>(128 * sum);
-  }
+  });
   return panels;
 }
 
-int32_t FourOf(const int8_t* row, int64_t k, int64_t depth) {
-  int32_t four = 0;
-  std::memcpy(&four, row + k, std::min(kDepth, depth - k));
-  return four;
-}
+// Some rows of the left matrix, filled up with zeros to whole groups; and 128 times their sums,
+// which is what the panels add too much.
+struct RowBlock {
+  static constexpr int64_t kRows = 8;
 
-// Products of some rows with a panel, 16 columns wide.
-using MultiplyRows = void (*)(const int8_t* rows, int64_t count, int64_t depth, const int8_t* panel,
-                              const int32_t* offsets, int32_t* products);
+  explicit RowBlock(int64_t groups)
+      : width(groups * kDepth), elements(kRows * width, 0), excess(kRows, 0) {}
+
+  void Read(const int8_t* rows, int64_t count, int64_t depth) {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(elements.data() + i * width, rows + i * depth, depth);
+      int32_t sum = 0;
+      for (int64_t k = 0; k < depth; ++k) sum += rows[i * depth + k];
+      excess[i] = static_cast<int32_t>(128u * static_cast<uint32_t>(sum));
+    }
+  }
+
+  const int64_t width;
+  std::vector<int8_t> elements;
+  std::vector<int32_t> excess;
+};
 
 #if defined(__x86_64__)
 
-constexpr int64_t kRows = 8;
-
-// vpdpbusd takes its left operand for unsigned: 128 is added to it, and the columns' sums times 128
-// are subtracted. All sums are modulo 2^32, as those of XLA.
-template <int64_t rows>
+// Writes the products of a block with panels that follow each other. All sums are modulo 2^32, as
+// those of XLA.
+template <int64_t panels>
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void MultiplyByVnni(
-    const int8_t* matrix, int64_t depth, const int8_t* panel, const int32_t* offsets,
-    int32_t* products) {
-  const __m512i start = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_loadu_si512(offsets));
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(0x80));
-  __m512i sums[rows];
-  for (int64_t i = 0; i < rows; ++i) sums[i] = start;
-  const int64_t whole = depth / kDepth;
-  for (int64_t k = 0; k < whole; ++k) {
-    const __m512i right = _mm512_loadu_si512(panel + k * kLanes * kDepth);
-    for (int64_t i = 0; i < rows; ++i) {
+    const RowBlock& block, const uint8_t* right, int32_t* products) {
+  constexpr int64_t kRows = RowBlock::kRows;
+  const int64_t groups = block.width / kDepth;
+  __m512i sums[kRows][panels];
+  for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t p = 0; p < panels; ++p) sums[i][p] = _mm512_setzero_si512();
+  }
+  const int8_t* const left = block.elements.data();
+  for (int64_t k = 0; k < groups; ++k) {
+    __m512i columns[panels];
+    for (int64_t p = 0; p < panels; ++p) {
+      columns[p] = _mm512_loadu_si512(right + (p * groups + k) * kLanes * kDepth);
+    }
+    for (int64_t i = 0; i < kRows; ++i) {
       int32_t four;
-      std::memcpy(&four, matrix + i * depth + k * kDepth, kDepth);
-      sums[i] =
-          _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(_mm512_set1_epi32(four), flip), right);
-    }
-  }
-  if (whole * kDepth < depth) {
-    const __m512i right = _mm512_loadu_si512(panel + whole * kLanes * kDepth);
-    for (int64_t i = 0; i < rows; ++i) {
-      const int32_t four = FourOf(matrix + i * depth, whole * kDepth, depth);
-      sums[i] =
-          _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(_mm512_set1_epi32(four), flip), right);
-    }
-  }
-  for (int64_t i = 0; i < rows; ++i) _mm512_storeu_si512(products + i * kLanes, sums[i]);
-}
-
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void MultiplyRowsByVnni(
-    const int8_t* matrix, int64_t count, int64_t depth, const int8_t* panel, const int32_t* offsets,
-    int32_t* products) {
-  if (count == kRows) return MultiplyByVnni<kRows>(matrix, depth, panel, offsets, products);
-  for (int64_t i = 0; i < count; ++i) {
-    MultiplyByVnni<1>(matrix + i * depth, depth, panel, offsets, products + i * kLanes);
-  }
-}
-
-// Sixteen bits hold the sum of a product's pair of neighbours only if they are widened first.
-__attribute__((target("avx2"))) void MultiplyRowsByAvx2(const int8_t* matrix, int64_t count,
-                                                        int64_t depth, const int8_t* panel,
-                                                        const int32_t* /*offsets*/,
-                                                        int32_t* products) {
-  const int64_t groups = (depth + kDepth - 1) / kDepth;
-  for (int64_t i = 0; i < count; ++i) {
-    const int8_t* const row = matrix + i * depth;
-    // Lanes of pairs: each column has two of them.
-    __m256i sums[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
-                       _mm256_setzero_si256()};
-    for (int64_t k = 0; k < groups; ++k) {
-      const __m128i four = _mm_set1_epi32(FourOf(row, k * kDepth, depth));
-      const __m256i left = _mm256_cvtepi8_epi16(four);
-      for (int64_t part = 0; part < 4; ++part) {
-        const __m128i right = _mm_loadu_si128(
-            reinterpret_cast<const __m128i*>(panel + (k * kLanes + part * 4) * kDepth));
-        sums[part] =
-            _mm256_add_epi32(sums[part], _mm256_madd_epi16(left, _mm256_cvtepi8_epi16(right)));
-      }
-    }
-    for (int64_t part = 0; part < 4; ++part) {
-      int32_t pairs[8];
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs), sums[part]);
-      for (int64_t lane = 0; lane < 4; ++lane) {
-        products[i * kLanes + part * 4 + lane] = pairs[2 * lane] + pairs[2 * lane + 1];
+      std::memcpy(&four, left + i * block.width + k * kDepth, kDepth);
+      const __m512i row = _mm512_set1_epi32(four);
+      for (int64_t p = 0; p < panels; ++p) {
+        sums[i][p] = _mm512_dpbusd_epi32(sums[i][p], columns[p], row);
       }
     }
   }
+  for (int64_t i = 0; i < kRows; ++i) {
+    const __m512i excess = _mm512_set1_epi32(block.excess[i]);
+    for (int64_t p = 0; p < panels; ++p) {
+      _mm512_storeu_si512(products + (i * panels + p) * kLanes,
+                          _mm512_sub_epi32(sums[i][p], excess));
+    }
+  }
 }
 
-MultiplyRows FindMultiply() {
-  if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return MultiplyRowsByVnni;
-  }
-  return __builtin_cpu_supports("avx2") ? MultiplyRowsByAvx2 : nullptr;
+bool HasVnni() {
+  return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
 }
 
 #else
 
-constexpr int64_t kRows = 8;
-MultiplyRows FindMultiply() { return nullptr; }
+template <int64_t panels>
+void MultiplyByVnni(const RowBlock&, const uint8_t*, int32_t*) {}
+bool HasVnni() { return false; }
 
 #endif
 
@@ -151,8 +129,7 @@ MultiplyRows FindMultiply() { return nullptr; }
 // of all its rows.
 ffi::Error Int8Product(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer right,
                        ffi::Result<ffi::Buffer<ffi::S32>> result, bool by_columns) {
-  static const MultiplyRows multiply = FindMultiply();
-  if (multiply == nullptr) return Refusal("expected a processor with AVX2");
+  if (!HasVnni()) return Refusal("expected a processor with AVX-512 VNNI");
   if (left.element_type() != ffi::S8 || right.element_type() != ffi::S8 ||
       right.dimensions().size() != 2) {
     return Refusal("expected matrices of signed integers of 8 bits");
@@ -166,22 +143,25 @@ ffi::Error Int8Product(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
   }
   const auto* const rows = left.reinterpret_data<const int8_t>();
   const Panels panels =
-      PanelsOf(right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
+      PanelsOf(pool, right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
   int32_t* const products = result->typed_data();
-  const int64_t blocks = (sizes.rows + kRows - 1) / kRows;
-  const double nanoseconds = 0.01 * kRows * depth * columns;
-  ForPoolRanges(pool, blocks, nanoseconds, [&](int64_t block, int64_t end) {
-    int32_t part[kRows * kLanes];
-    const int64_t first = block * kRows, last = std::min(end * kRows, sizes.rows);
-    for (int64_t panel = 0; panel < panels.count; ++panel) {
-      const int64_t width = std::min(kLanes, columns - panel * kLanes);
-      for (int64_t row = first; row < last; row += kRows) {
-        const int64_t count = std::min(kRows, last - row);
-        multiply(rows + row * depth, count, depth,
-                 panels.elements.data() + panel * panels.groups * kLanes * kDepth,
-                 panels.offsets.data() + panel * kLanes, part);
+  const int64_t blocks = (sizes.rows + RowBlock::kRows - 1) / RowBlock::kRows;
+  const double nanoseconds = 0.01 * RowBlock::kRows * depth * columns;
+  ForPoolRanges(pool, blocks, nanoseconds, [&](int64_t number, int64_t end) {
+    RowBlock block(panels.groups);
+    int32_t part[RowBlock::kRows * 2 * kLanes];
+    for (; number < end; ++number) {
+      const int64_t row = number * RowBlock::kRows;
+      const int64_t count = std::min(RowBlock::kRows, sizes.rows - row);
+      block.Read(rows + row * depth, count, depth);
+      for (int64_t panel = 0; panel < panels.count; panel += 2) {
+        const bool two = panel + 1 < panels.count;
+        two ? MultiplyByVnni<2>(block, panels.panel(panel), part)
+            : MultiplyByVnni<1>(block, panels.panel(panel), part);
+        const int64_t stride = two ? 2 * kLanes : kLanes, first = panel * kLanes;
+        const int64_t width = std::min(stride, columns - first);
         for (int64_t i = 0; i < count; ++i) {
-          std::memcpy(products + (row + i) * columns + panel * kLanes, part + i * kLanes,
+          std::memcpy(products + (row + i) * columns + first, part + i * stride,
                       width * sizeof(int32_t));
         }
       }
@@ -198,7 +178,8 @@ XLA_FFI_DEFINE_HANDLER(kInt8Product, Int8Product,
                            .Ret<ffi::Buffer<ffi::S32>>()
                            .Attr<bool>("by_columns"));
 
-const NativeKernel kInt8ProductKernel("hlograph.kernel.int8_product", kInt8Product);
+const NativeKernel kInt8ProductKernel("hlograph.kernel.int8_product", kInt8Product,
+                                      /*needs_numpy=*/false, HasVnni);
 
 }  // namespace
 }  // namespace hlograph

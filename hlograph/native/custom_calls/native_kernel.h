@@ -26,12 +26,15 @@ namespace hlograph {
 
 // A kernel of a file, which a constant of this class registers.
 struct NativeKernel {
-  // The target of its custom calls, the handler, and if it calls NumPy's sorts.
-  NativeKernel(const char* target, XLA_FFI_Handler* handler, bool needs_numpy = false);
+  // The target of its custom calls, the handler, whether it calls NumPy's sorts, and a function
+  // that says whether it runs on this processor; null if it runs on any.
+  NativeKernel(const char* target, XLA_FFI_Handler* handler, bool needs_numpy = false,
+               bool (*runs_here)() = nullptr);
 
   const char* target;
   XLA_FFI_Handler* handler;
   bool needs_numpy;
+  bool (*runs_here)();
 };
 
 // All kernels. Never changes after the extension is loaded.

@@ -121,7 +121,7 @@ class KernelComplexRows : public KernelRule {
 const RuleTopic kProductKernels(401, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<KernelInt8Product>(
       Identity{"kernel-int8-product", "x y of 8-bit integers = kernel(x, y)",
-               "Multiplies 8-bit integers four at a time, by the processor's instructions for it.",
+               "Multiplies 8-bit integers four at a time, on processors with AVX-512 VNNI.",
                Numerics::kExact},
       "int8_product"));
   rules.push_back(std::make_unique<KernelComplexRows>(
