@@ -15,6 +15,8 @@ from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, p
 from benchmarks.speed_rules.topics import sorting
 
 WIDE = (*sorting.FLOATS, jnp.int32, jnp.uint32, jnp.int16, jnp.uint16)
+"""Types that kernels select from."""
+SORTED = (*WIDE, jnp.float64, jnp.int64, jnp.uint64)
 """Types that kernels sort."""
 _TOP_K = (sorting.integer_top_k, sorting.large_top_k, sorting.grouped_top_k)
 
@@ -123,8 +125,8 @@ def _solved_by(matrices: jax.Array, right: jax.Array, *, left_side: bool) -> jax
 
 PROGRAMS: Programs = {}
 KERNELS: Programs = {
-    "kernel-sort": lambda rng: sorting.sorts(rng, minor=True, types=WIDE),
-    "kernel-sort-pairs": lambda rng: sorting.pairs(rng, minor=True, types=WIDE),
+    "kernel-sort": lambda rng: sorting.sorts(rng, minor=True, types=SORTED),
+    "kernel-sort-pairs": lambda rng: sorting.pairs(rng, minor=True, types=SORTED),
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
