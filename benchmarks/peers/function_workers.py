@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.peers.npbench_programs import NPBenchJaxWorker, NPBenchProgram
-from benchmarks.peers.worker import PeerWorker
+from benchmarks.peers.worker import PeerWorker, plainly
 from hlograph.errors import HloError
 
 _DATASETS = Path(__file__).parents[2] / "datasets"
@@ -58,15 +58,16 @@ class OnnxWorker(PeerWorker):
         import jax
         from jax2onnx import to_onnx  # pyright: ignore[reportMissingImports]
 
-        function = self._function()
         specs = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in self._inputs]
-        begun = time.perf_counter()
-        model = to_onnx(function, specs, enable_double_precision=self._wide).SerializeToString()
-        if self._backend == "onnxruntime":
-            self._compile_onnxruntime(model)
-        else:
-            self._compile_openvino(model)
-        return time.perf_counter() - begun
+        with plainly():
+            function = self._function()
+            begun = time.perf_counter()
+            model = to_onnx(function, specs, enable_double_precision=self._wide)
+            if self._backend == "onnxruntime":
+                self._compile_onnxruntime(model.SerializeToString())
+            else:
+                self._compile_openvino(model.SerializeToString())
+            return time.perf_counter() - begun
 
     def _function(self) -> Callable[..., Any]:
         """Returns the function of the prepared program's parameters, with a list of results."""
@@ -126,7 +127,8 @@ class OnnxWorker(PeerWorker):
 
     def outputs(self) -> list[Any]:
         """Runs the function once, and returns its outputs."""
-        return [np.array(self._to_numpy(value)) for value in self._run()]
+        with plainly():
+            return [np.array(self._to_numpy(value)) for value in self._run()]
 
 
 def flat_function(

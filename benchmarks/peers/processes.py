@@ -20,7 +20,7 @@ R = TypeVar("R")
 TURNS = Effort(pairs=30, block_seconds=0.02, max_seconds=12.0, thorough=False, least=5)
 """Duration of the turns of one program."""
 
-SECONDS = 900.0
+SECONDS = 600.0
 """Seconds that a compilation, a comparison or a block of calls may take."""
 
 _ROOT = Path(__file__).parents[2]

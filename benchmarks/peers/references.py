@@ -7,6 +7,7 @@ compiles it (``program.pickle``) and its inputs (``inputs.pickle``).
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ from hlograph.plans import Program, compile_program, mlir_modules
 MODULE, PROGRAM, INPUTS = "module.mlir", "program.pickle", "inputs.pickle"
 """Files of a prepared program."""
 
+_SHARDING = re.compile(r"stablehlo\.custom_call @Sharding\((%\w+)\) {[^\n]*} : ([^\n]*)")
+
 TOLERANCE = 1e-4
 """Difference relative to an element or the root mean square that all peers may have."""
 
@@ -35,11 +38,19 @@ TOLERANCE = 1e-4
 def write_prepared(folder: Path, program: Program, inputs: Sequence[Array]) -> None:
     """Writes the files of a program."""
     folder.mkdir(parents=True, exist_ok=True)
-    # jax lowers top-k to CHLO; jaxlib makes MHLO of HLO, which no other compiler reads.
-    text = str(mlir_modules.parse(program.stablehlo())).replace("mhlo.topk(", "chlo.top_k(")
-    (folder / MODULE).write_text(text, encoding="utf-8")
+    text = str(mlir_modules.parse(program.stablehlo()))
+    (folder / MODULE).write_text(as_lowered(text), encoding="utf-8")
     (folder / PROGRAM).write_bytes(pickle.dumps(program))
     (folder / INPUTS).write_bytes(pickle.dumps(list(inputs), protocol=5))
+
+
+def as_lowered(text: str) -> str:
+    """Returns StableHLO that jaxlib has made of HLO, without what no other compiler reads.
+
+    jax lowers top-k to CHLO, of which jaxlib makes MHLO; and it says how values lie on devices,
+    which is nothing on a single one.
+    """
+    return _SHARDING.sub(r"stablehlo.reshape \1 : \2", text.replace("mhlo.topk(", "chlo.top_k("))
 
 
 class ModuleReference:

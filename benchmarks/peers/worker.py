@@ -6,9 +6,11 @@ Processes of all peers import this, so it needs nothing but numpy.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from hlograph.errors import HloError
 from hlograph.execution.load import LoadMeter, Reading
 
 PAUSE = 0.02
@@ -18,6 +20,17 @@ Threads of XLA and OpenMP wait for work by spinning for some milliseconds after 
 """
 
 _SLOW = 0.1  # seconds from which on a call is not made once more to warm the caches
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Raises errors of libraries that other processes lack as errors that those can read."""
+    try:
+        yield
+    except HloError:
+        raise
+    except Exception as error:  # whatever a library raises
+        raise HloError(f"{type(error).__name__}: {error}") from error
 
 
 class PeerWorker:
@@ -42,9 +55,10 @@ class PeerWorker:
     def rested(self, timed: Callable[[int], float], calls: int) -> float:
         """Returns what a function that times calls returns, after a pause and an untimed call."""
         time.sleep(PAUSE)
-        if self._last < _SLOW:
-            timed(1)
-        self._last = timed(calls)
+        with plainly():
+            if self._last < _SLOW:
+                timed(1)
+            self._last = timed(calls)
         return self._last
 
     def _timed_call(self) -> float:

@@ -12,7 +12,7 @@ from benchmarks.peers.processes import (
     reason_of,
     timed_in_turns,
 )
-from benchmarks.peers.worker import PeerWorker
+from benchmarks.peers.worker import PeerWorker, plainly
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Effort
 from tests.benchmarks.peers.workers import DyingWorker, SleepingWorker
@@ -68,3 +68,13 @@ def test_openblas_chooses_its_kernels(monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     fastest_blas()
     assert "OPENBLAS_CORETYPE" not in os.environ
+
+
+def test_an_error_of_a_library_can_be_read_elsewhere():
+    class ForeignError(Exception):
+        """Error of a library that the other process lacks."""
+
+    with pytest.raises(HloError, match="ForeignError: out of tensors"), plainly():
+        raise ForeignError("out of tensors")
+    with pytest.raises(HloError, match="plain"), plainly():
+        raise HloError("plain")
