@@ -15,7 +15,6 @@ from typing import Any
 from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.function_workers import NoVersionError, OnnxWorker, TorchWorker
 from benchmarks.peers.module_workers import (
-    ENZYME_PIPELINES,
     EnzymeWorker,
     IreeWorker,
     JaxlibModuleWorker,
@@ -34,6 +33,7 @@ from benchmarks.peers.results import DEFAULT, PeersRow, PeerTimes
 from experiments.evaluate.run_folder import file_stem
 from hlograph.errors import UnknownNameError
 from hlograph.plans import Plan
+from hlograph.plans.enzyme import PIPELINES
 
 _JAX = ("jax==0.10.2", "jaxlib==0.10.2")
 ENZYME_ENVIRONMENT = PeerEnvironment("enzyme", ("enzyme-ad==0.0.16", *_JAX))
@@ -183,7 +183,7 @@ def _optimized(
 
 
 def _enzyme(name: str, pipeline: str, about: Preparation) -> tuple[PeerProcess, PeerTimes]:
-    file = f"{pipeline.replace(' ', '-')}.mlir"
+    file = f"enzyme-{pipeline}.mlir"
     make = partial(EnzymeWorker, about.folder)
     with about.run.start(name, make, ENZYME_ENVIRONMENT) as process:
         seconds = process.call(EnzymeWorker.rewrite, pipeline, file)
@@ -233,7 +233,7 @@ PEERS: Mapping[str, Ready] = {
     },
     **{
         f"Enzyme-JAX, {pipeline}": partial(_enzyme, f"Enzyme-JAX, {pipeline}", pipeline)
-        for pipeline in ENZYME_PIPELINES
+        for pipeline in PIPELINES
     },
     "IREE": _iree,
     "ONNX Runtime": partial(_onnx, "ONNX Runtime", "onnxruntime"),

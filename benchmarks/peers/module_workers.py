@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,6 @@ import numpy as np
 from benchmarks.peers.worker import PeerWorker
 
 INPUTS, MODULE, PROGRAM = "inputs.pickle", "module.mlir", "program.pickle"
-
-ENZYME_PIPELINES: Mapping[str, Mapping[str, Any] | None] = {
-    "full": {},
-    "one round": None,
-    "nothing moved": {"transpose_propagate": "none", "reshape_propagate": "none"},
-    "all patterns": {
-        "enable_self_to_convolution_like_passes": True,
-        "enable_structured_tensors_detection_passes": True,
-        "enable_slice_to_batch_passes": True,
-    },
-}
-"""Arguments of Enzyme-JAX's whole pipeline; None is one round of its patterns."""
 
 
 class JaxlibModuleWorker(PeerWorker):
@@ -109,35 +96,22 @@ class EnzymeWorker:
     """
 
     def __init__(self, folder: str) -> None:
-        from enzyme_ad.jax import enzyme_call  # pyright: ignore[reportMissingImports]
-
-        self._call, self._folder = enzyme_call, Path(folder)
+        self._folder = Path(folder)
 
     def rewrite(self, pipeline: str, file: str) -> float:
         """Writes the rewritten program to a file of the folder, and returns the seconds it takes.
 
         Args:
-            pipeline: Name of a pipeline of ``ENZYME_PIPELINES``.
+            pipeline: Name of a pipeline of ``hlograph.plans.enzyme``.
             file: Name of the file.
         """
-        from enzyme_ad.jax import (  # pyright: ignore[reportMissingImports]
-            full_optimization_pass_pipeline,
-            optimization_passes,
-        )
+        from hlograph.plans.enzyme import rewritten_text
 
-        options = ENZYME_PIPELINES[pipeline]
-        passes = (
-            optimization_passes() if options is None else full_optimization_pass_pipeline(**options)
-        )
         text = (self._folder / MODULE).read_text(encoding="utf-8")
         begun = time.perf_counter()
-        name, rewritten = self._call.run_pass_pipeline(
-            [], text, f"{passes.rstrip(',')},tensor-empty-raise,drop-unsupported-attributes"
-        )
+        rewritten = rewritten_text(text, f"enzyme({pipeline})")
         seconds = time.perf_counter() - begun
-        # The function that was the program comes back under another name, and private.
-        public = rewritten.replace(f"func.func private @{name}(", "func.func public @main(")
-        (self._folder / file).write_text(public, encoding="utf-8")
+        (self._folder / file).write_text(rewritten, encoding="utf-8")
         return seconds
 
 

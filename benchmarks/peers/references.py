@@ -7,7 +7,6 @@ compiles it (``program.pickle``) and its inputs (``inputs.pickle``).
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,11 +24,10 @@ from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.runs import Run
 from hlograph.measuring.implementations import plain_plan
 from hlograph.plans import Program, compile_program, mlir_modules
+from hlograph.plans.enzyme import as_lowered
 
 MODULE, PROGRAM, INPUTS = "module.mlir", "program.pickle", "inputs.pickle"
 """Files of a prepared program."""
-
-_SHARDING = re.compile(r"stablehlo\.custom_call @Sharding\((%\w+)\) {[^\n]*} : ([^\n]*)")
 
 TOLERANCE = 1e-4
 """Difference relative to an element or the root mean square that all peers may have."""
@@ -42,15 +40,6 @@ def write_prepared(folder: Path, program: Program, inputs: Sequence[Array]) -> N
     (folder / MODULE).write_text(as_lowered(text), encoding="utf-8")
     (folder / PROGRAM).write_bytes(pickle.dumps(program))
     (folder / INPUTS).write_bytes(pickle.dumps(list(inputs), protocol=5))
-
-
-def as_lowered(text: str) -> str:
-    """Returns StableHLO that jaxlib has made of HLO, without what no other compiler reads.
-
-    jax lowers top-k to CHLO, of which jaxlib makes MHLO; and it says how values lie on devices,
-    which is nothing on a single one.
-    """
-    return _SHARDING.sub(r"stablehlo.reshape \1 : \2", text.replace("mhlo.topk(", "chlo.top_k("))
 
 
 class ModuleReference:

@@ -129,6 +129,7 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
         "passes": RegisteredSearch(f"{_METHODS}.known_plans:pipelines", engine=True),
         "greedy": RegisteredSearch(f"{_METHODS}.known_plans:greedy"),
         "joint": RegisteredSearch(f"{_METHODS}.coordinate:JointSearch.of_program"),
+        "enzyme": RegisteredSearch(f"{_METHODS}.enzyme:EnzymePatterns", on_request=True),
         # Single searches over knobs, of which joint has two, those that libraries drive, and those
         # that play trained networks, which import torch.
         **{

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from hlograph.errors import HloError, PlanError
 from hlograph.module import Module, take_step
 from hlograph.plans import mlir_modules
+from hlograph.plans.enzyme import is_enzyme_step, rewritten_program
 from hlograph.plans.layouts import constrain, constrain_signature, needs_module
 from hlograph.plans.mending import STABLEHLO_STEPS
 from hlograph.plans.native_kernels import register_kernels
@@ -49,15 +53,23 @@ def _after_stablehlo_steps(program: Program, plan: Plan) -> tuple[Program, tuple
     """Returns a program after those of a plan's steps that change StableHLO, and the other steps.
 
     Raises:
+        PlanError: Enzyme-JAX is not there, or fails.
         PlanRefusedError: The plan is for another program.
     """
     if plan.steps or needs_module(plan.layouts):
         plan.check(program, here=False)
     steps = plan.steps
-    while steps and steps[0] in STABLEHLO_STEPS:
-        data = STABLEHLO_STEPS[steps[0]](program.stablehlo())
+    while steps and (rewrite := _stablehlo_step(steps[0])) is not None:
+        data = rewrite(program.stablehlo())
         program, steps = Program(program.name, "stablehlo", data), steps[1:]
     return program, steps
+
+
+def _stablehlo_step(step: str) -> Callable[[bytes], bytes] | None:
+    """Returns what applies a step to StableHLO; None if it is a pass or rewrite of the engine."""
+    if is_enzyme_step(step):
+        return partial(rewritten_program, step=step)
+    return STABLEHLO_STEPS.get(step)
 
 
 def after_steps(program: Program, steps: tuple[str, ...]) -> bytes:

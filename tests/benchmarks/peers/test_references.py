@@ -12,7 +12,6 @@ from benchmarks.peers.references import (
     MODULE,
     ModuleReference,
     NPBenchReference,
-    as_lowered,
 )
 from hlograph.errors import HloError
 from hlograph.plans import Plan
@@ -92,16 +91,6 @@ def test_top_k_is_as_jax_lowers_it(tmp_path):
     text = (tmp_path / MODULE).read_text()
     assert "chlo.top_k" in text
     assert "mhlo.topk" not in text
-
-
-def test_shardings_on_one_device_are_left_out():
-    text = (
-        '  %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{replicated}"} : '
-        "(tensor<2xui32>) -> tensor<2xui32>\n  return %0\n"
-    )
-    assert as_lowered(text) == (
-        "  %0 = stablehlo.reshape %arg0 : (tensor<2xui32>) -> tensor<2xui32>\n  return %0\n"
-    )
 
 
 def test_a_program_that_is_not_there_is_an_error(tmp_path):
