@@ -41,6 +41,10 @@ _ELEMENTWISE = frozenset(
     | {"minimum", "multiply", "negate", "power", "reshape", "sqrt", "subtract", "tanh", "transpose"}
 )
 
+_COPIES = frozenset(
+    {"bitcast", "broadcast", "convert", "copy", "opt-barrier", "reshape", "transpose"}
+)
+
 _HIGH_RANK = 7
 
 # Instructions between a constant and its use, beyond which it is not looked for.
@@ -172,12 +176,24 @@ def _sorts_of_two_bits(flow: TextFlow) -> Iterator[int]:
 
 
 def _divisions_of_constants(flow: TextFlow) -> Iterator[int]:
-    """Yields divisions of integers that depend on no parameter of the program."""
+    """Yields divisions of integers that depend on no parameter, by what may be zero."""
     known: dict[int, bool] = {}
     for node, opcode in enumerate(flow.opcodes):
         is_division = opcode in ("divide", "remainder") and flow.element_type(node)[0] in "su"
-        if is_division and _is_constant(flow, node, known):
+        is_known = is_division and _is_constant(flow, node, known)
+        if is_known and _may_be_zero(flow, flow.operands[node][1]):
             yield node
+
+
+def _may_be_zero(flow: TextFlow, node: int) -> bool:
+    """Returns False if a value is a constant other than 0, or copies of one."""
+    node = _origin(flow, node)
+    opcode, operands = flow.opcodes[node], flow.operands[node]
+    if opcode in _COPIES:
+        return _may_be_zero(flow, operands[0])
+    if opcode == "select":  # as numpy's remainder, which puts 1 for 0
+        return any(_may_be_zero(flow, operand) for operand in operands[1:])
+    return not all(flow.attribute(node, "literal", ()) or [0])
 
 
 def _is_constant(flow: TextFlow, node: int, known: dict[int, bool], depth: int = 0) -> bool:

@@ -51,6 +51,9 @@ def test_a_division_of_constants_is_not_folded(function):
         lambda x: jax.lax.div(jnp.full(6, 5, jnp.int32), x),
         lambda x: x * jax.lax.div(jnp.ones(6), jnp.zeros(6)),
         lambda x: _ratio(x, x),
+        lambda x: x + jnp.arange(6) // 2,
+        lambda x: x + jnp.arange(6) % 3,
+        lambda x: x + _ratio(jnp.arange(6), jnp.array([1, 2, 3, 4, 5, 6])),
     ],
 )
 def test_other_divisions_stay_as_they_are(function):
