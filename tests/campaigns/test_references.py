@@ -147,6 +147,29 @@ def test_a_part_gets_what_the_whole_computes():
     assert kind_of(make_worker(FlightRecorder())(task)) == "agree"
 
 
+_DROPPED = """HloModule dropped
+largest {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+ENTRY e {
+  x = f32[3,1] parameter(0)
+  z = f32[] constant(100)
+  ROOT r = f32[3] reduce(x, z), dimensions={1}, to_apply=largest
+}
+"""
+
+
+def test_a_finding_that_passes_make_is_told():
+    task, perform = JudgingTask("dropped", _DROPPED, 0, False), make_worker(FlightRecorder())
+    kind = kind_of(perform(task))
+    assert kind == "alone: evaluator"
+    finding = explained(perform, task, kind, [], 60.0)
+    assert finding.by_passes
+    assert "initial values" in finding.rule
+
+
 def test_kinds_of_results():
     right = {"jaxlib's default": "right", "the engine's XLA": "right"}
     agrees = Judged("agrees", "", right, is_equal=True)

@@ -33,6 +33,7 @@ SHORT: Mapping[str, str] = {
     "jaxlib without library fusions": "no library fusions",
     "jaxlib with its older emitters": "older emitters",
     "jaxlib without fusions": "no fusions",
+    "jaxlib with few passes": "few passes",
     "the engine's XLA": "engine",
     "XLA's evaluator": "evaluator",
 }
@@ -119,6 +120,8 @@ class Explained:
         needs: Kinds of special numbers without which the finding is gone; None if it is there with
             usual inputs, too.
         reason: The judgement in words.
+        results: Result of each implementation; see ``Judged``.
+        by_passes: True if jaxlib with few passes agrees with XLA's evaluator, against the default.
     """
 
     name: str
@@ -129,10 +132,14 @@ class Explained:
     needs: tuple[Kind, ...] | None
     reason: str
     results: Mapping[str, str] = field(default_factory=dict)
+    by_passes: bool = False
 
     @property
     def rule(self) -> str:
         """Why the result is not defined; empty if nothing says so."""
+        is_reduction = [each.split()[0] for each in self.operations] == ["reduce"]
+        if self.by_passes and (self.needs is not None or is_reduction):
+            return _FORMULA
         return rule_of(self.operations, self.needs)
 
     @property
@@ -177,15 +184,19 @@ def explained(
     if text not in shown:
         shown[text] = task, judge(replace(task, dead={}))
     of_part, answer = shown[text]
+    of_part = replace(of_part, dead={})
+    passes = judge(replace(of_part, few_passes=True)).results
+    right = {SHORT.get(name, name) for name, words in passes.items() if words == "right"}
     return Explained(
         task.name,
         kind,
         text,
         operations_of(text),
         of_part.seed,
-        _needs(judge, replace(of_part, dead={}), kind),
+        _needs(judge, of_part, kind),
         answer.reason,
         answer.results,
+        {"few passes", "evaluator"} <= right and "default" not in right,
     )
 
 
@@ -251,6 +262,7 @@ _ZERO = "the sign of a zero"
 _TIES = "which of equal elements is selected"
 _NO_NAN = "a NaN in a precision without mantissa bits, which may become infinite"
 _BITS = "the bits of a NaN"
+_FORMULA = "a formula of XLA's simplifiers, equal over the reals or for neutral initial values"
 
 
 def rule_of(operations: Sequence[str], needs: tuple[Kind, ...] | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -12,7 +12,11 @@ from hlograph.execution.equivalence.arrays import Array, signature_of
 from hlograph.execution.equivalence.engines import Limits, make_runner
 from hlograph.isolation import FlightRecorder
 from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
-from hlograph.measuring.implementations import implementations_of
+from hlograph.measuring.implementations import (
+    Implementation,
+    implementations_of,
+    last_resort,
+)
 from hlograph.measuring.references import Vote
 from hlograph.measuring.trial import Job
 from hlograph.module import Module
@@ -41,6 +45,7 @@ class JudgingTask:
         without: Kinds of special numbers that inputs do not have.
         whole: The program that this one is a part of. The seed is then of its inputs, and the
             inputs of the part are what the whole computes under their names.
+        few_passes: True asks jaxlib with few passes, too.
     """
 
     name: str
@@ -50,6 +55,7 @@ class JudgingTask:
     dead: Mapping[str, str] = field(default_factory=dict)
     without: frozenset[Kind] = frozenset()
     whole: str | bytes = ""
+    few_passes: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,8 @@ def make_worker(recorder: FlightRecorder) -> Callable[[JudgingTask], Judged]:
             worker = ImplementationWorker(Job(program, given), "", recorder, _SECONDS)
         except (HloError, RuntimeError) as error:
             return Judged("not run", str(error).strip().splitlines()[0])
-        return judged(program, worker, task.dead)
+        more = (last_resort(program),) if task.few_passes else ()
+        return judged(program, worker, task.dead, more)
 
     return perform
 
@@ -137,15 +144,21 @@ def values_of(program: Program, inputs: list[Array]) -> dict[str, Array]:
     return dict(zip(names, run(inputs), strict=True))
 
 
-def judged(program: Program, worker: ImplementationWorker, dead: Mapping[str, str]) -> Judged:
+def judged(
+    program: Program,
+    worker: ImplementationWorker,
+    dead: Mapping[str, str],
+    more: Sequence[Implementation] = (),
+) -> Judged:
     """Asks all implementations of a program that live.
 
     Args:
         program: The program.
         worker: Runs implementations on its inputs.
         dead: Why some of them do not live, by name.
+        more: Implementations that are asked, too.
     """
-    asked = [each for some in implementations_of(program) for each in some]
+    asked = [each for some in (*implementations_of(program), more) for each in some]
     answers = worker.ask([each for each in asked if each.name not in dead])
     vote = Vote.of(asked, dead, answers)
     judgement = vote.decision() or vote.undecided()

@@ -83,6 +83,8 @@ def outcome_of(line: Line, findings: Mapping[str, Explained]) -> str:
 def _row(findings: Sequence[Explained]) -> tuple[str, ...]:
     first = min(findings, key=lambda finding: len(finding.text))
     needs = "usual inputs" if first.needs is None else ", ".join(first.needs) or "several kinds"
-    words = first.rule or first.reason.replace("|", "/").replace("\n", " ")[:160]
+    passes = "in XLA's simplifiers: jaxlib with few passes and XLA's evaluator agree"
+    words = first.rule or (passes if first.by_passes else first.reason)
+    words = words.replace("|", "/").replace("\n", " ")[:160]
     operations = ", ".join(f"`{operation}`" for operation in first.operations)
     return first.kind, operations, str(len(findings)), needs, words
