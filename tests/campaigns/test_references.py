@@ -191,6 +191,10 @@ def test_what_is_not_defined_has_a_rule():
     assert rule_of(["convert s8 of s32"], ("extremes",)) == ""
     assert rule_of(["divide s32"], None) == ""
     assert rule_of(["add f32"], ("NaN",)) == ""
+    window = "window={size=2x3 pad=0_1x3_0}"
+    padded = Explained("", "", window, ("select-and-scatter f32",), 0, None, "")
+    assert "padding alone" in padded.rule
+    assert "equal elements" in replace(padded, text=window.replace("3_0", "2_0")).rule
     assert operations_of(_TEXT) == ("abs f32", "multiply f32", "negate f32", "tanh f32")
 
 

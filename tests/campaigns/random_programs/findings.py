@@ -137,7 +137,10 @@ class Explained:
     @property
     def rule(self) -> str:
         """Why the result is not defined; empty if nothing says so."""
-        is_reduction = [each.split()[0] for each in self.operations] == ["reduce"]
+        opcodes = [each.split()[0] for each in self.operations]
+        is_reduction = opcodes == ["reduce"]
+        if opcodes == ["select-and-scatter"] and _has_window_of_padding(self.text):
+            return _PADDED
         if self.by_passes and (self.needs is not None or is_reduction):
             return _FORMULA
         return rule_of(self.operations, self.needs)
@@ -200,6 +203,16 @@ def explained(
     )
 
 
+def _has_window_of_padding(text: str) -> bool:
+    """Returns True if a window is at least as small as the padding before or after a dimension."""
+    for size, padding in re.findall(r"window=\{size=([\dx]+)[^}]*?pad=([-\dx_]+)", text):
+        edges = [tuple(map(int, pair.split("_"))) for pair in padding.split("x")]
+        sizes = map(int, size.split("x"))
+        if any(max(pair) >= length for pair, length in zip(edges, sizes, strict=True)):
+            return True
+    return False
+
+
 def _suspects(program: Program, earlier: Sequence[Explained]) -> Iterator[frozenset[str]]:
     """Yields single instructions, those first that had a finding before."""
     suspected = {operation for finding in earlier for operation in finding.operations}
@@ -260,6 +273,7 @@ _DENORMAL = "denormal numbers, which may be taken for zero"
 _COMPLEX = "complex arithmetic with infinities, NaN or overflow"
 _ZERO = "the sign of a zero"
 _TIES = "which of equal elements is selected"
+_PADDED = "what a window of padding alone selects"
 _NO_NAN = "a NaN in a precision without mantissa bits, which may become infinite"
 _BITS = "the bits of a NaN"
 _FORMULA = "a formula of XLA's simplifiers, equal over the reals or for neutral initial values"
