@@ -178,6 +178,8 @@ def test_kinds_of_results():
     assert kind_of(replace(agrees, verdict="differs")) == "wrong: default"
     dead = {**right, "jaxlib's default": "ends the process: by SIGFPE"}
     assert kind_of(Judged("dies", "", dead)) == "dies: default"
+    slow = {**right, "XLA's evaluator": "takes too long: it ran for 30 s"}
+    assert kind_of(Judged("agrees", "", slow)) == "rounding"
     wrong = {**right, "the engine's XLA": "wrong"}
     assert kind_of(Judged("agrees", "", wrong)) == "wrong: engine"
     lone = {"jaxlib's default": "right", "XLA's evaluator": "does not run: has no dot"}
