@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import fnmatch
 import multiprocessing
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +25,8 @@ from typing import Any, Literal
 import tyro
 
 import hlograph
-from hlograph.storage.atomic_write import write_text_atomically
+from tests.campaigns.framework.sweep import Page, table
+from tests.campaigns.framework.tasks import progress
 from tests.proofs.boundaries import BOUNDARIES
 from tests.proofs.boundaries.boundary import BoundaryRow, boundary_row
 from tests.proofs.claim import Proof, claims, proof_of
@@ -127,7 +127,7 @@ def _reals_table(rows: Sequence[ProofRow]) -> str:
         sizes, seconds = claim.bounds or "all sizes", f"{row.seconds:.1f}"
         lines.append([*cells, claim.conditions, result, sizes, claim.wrong, seconds])
     header = ["rule", "equation", "conditions", "over the reals", "for", "refuted", "seconds"]
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def _reals_summary(rows: Sequence[ProofRow]) -> str:
@@ -153,7 +153,7 @@ def _programs_summary(rows: Sequence[Evidence]) -> str:
 
 def _floats_table(rows: Sequence[FloatRow]) -> str:
     header = ["rule", "claim", "how it was checked", "types", "of the bound", "tolerance"]
-    return _table(
+    return table(
         [*header, "result", "seconds"],
         [
             [
@@ -175,14 +175,9 @@ def _floats_summary(rows: Sequence[FloatRow]) -> str:
     return f"The claims of {sum(not row.problems for row in rows)} of {len(rows)} rules hold."
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def _boundaries_table(rows: Sequence[BoundaryRow]) -> str:
     header = ["rule", "clauses", "asked about", "programs", "beyond the claim", "narrower"]
-    return _table(
+    return table(
         header,
         [
             [
@@ -244,27 +239,17 @@ PARTS: Mapping[PartName, Part] = {
 
 def checked(name: PartName, rules: Sequence[str], workers: int, seed: int) -> list[Any]:
     """Returns the row of each rule, in their order, and shows a progress bar."""
-    from tqdm import tqdm
-
     context = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         futures = [pool.submit(PARTS[name].check, rule, seed) for rule in rules]
-        bar = tqdm(as_completed(futures), total=len(rules), unit="rule", desc=name)
-        rows = {row.rule: row for row in (future.result() for future in bar)}
+        rows = {}
+        with progress(len(rules), "rule") as bar:
+            bar.set_description(name)
+            for future in as_completed(futures):
+                row = future.result()
+                rows[row.rule] = row
+                bar.update()
     return [rows[rule] for rule in rules]
-
-
-def rewritten(page: str, name: str, text: str) -> str:
-    """Returns the page with a text between the marks of a part.
-
-    Raises:
-        HloError: The page has no such marks.
-    """
-    begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
-    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    if not pattern.search(page):
-        raise hlograph.HloError(f"expected the marks {begin.strip()} and {end} in the page")
-    return pattern.sub(lambda _: f"{begin}\n{text}\n{end}", page)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -275,6 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for rule in own_rules()
         if any(fnmatch.fnmatchcase(rule, pattern) for pattern in config.rules)
     ]
+    for name in config.parts if config.page else ():
+        Page(config.page, name)  # which ends the program if it has no marks
     failed = False
     for name in config.parts:
         begun, part = time.monotonic(), PARTS[name]
@@ -284,8 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if config.page is None:
             print(text)
         else:
-            page = config.page.read_text(encoding="utf-8")
-            write_text_atomically(config.page, rewritten(page, name, text))
+            Page(config.page, name).write(text)
         for row in rows:
             if problem := part.fails(row):
                 print(f"{name}: {row.rule}: {problem}", file=sys.stderr)

@@ -15,9 +15,9 @@ and T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sc
 errors is measured, not estimated (``verdict``).
 
 Where the number of roundings is not known, it is assumed, and there is no worst case: functions
-have ``_FUNCTION_ERRORS``, which is more than any function of XLA:CPU or of a rule was found to have
-(docs/proofs.md); factorizations, Fourier transforms and custom calls have what a dot of their size
-has; and loops that no constant limits run 16 times.
+have ``_FUNCTION_ERRORS``, which no function of XLA:CPU or of a rule was found to exceed where it
+does not amplify errors (docs/numerics.md); factorizations, Fourier transforms and custom calls have
+what a dot of four times their size has; and loops that no constant limits run 16 times.
 """
 
 from __future__ import annotations

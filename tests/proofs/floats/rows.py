@@ -46,7 +46,7 @@ class Effort:
 
     programs: int = 3
     samples: int = 2
-    stride: int = 16
+    stride: int = 1
     exhaustive: bool = True
 
 
