@@ -45,6 +45,7 @@ CHANGES: dict[str, frozenset[str]] = {
     "scale-result:convolution": LOST,
     "reassociate-dots:right": LOST | MADE,
     "reassociate-dots:left": LOST | MADE,
+    "contraction-order": LOST | MADE,
     # Zeros of the padding are multiplied by infinite elements of the other array.
     "depthwise-as-products": SPREAD | MADE,
     "grouped-as-products": SPREAD | MADE,
