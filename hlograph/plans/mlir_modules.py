@@ -145,8 +145,10 @@ def copy_signature(source: Any, target: Any) -> None:
         )
     with target.context:
         _copy_meshes(source, target)
-        new.operation.attributes["arg_attrs"] = ir.Attribute.parse(str(old.arg_attrs))
-        new.operation.attributes["res_attrs"] = ir.Attribute.parse(str(old.result_attrs))
+        for name in ("arg_attrs", "res_attrs"):
+            if name in old.operation.attributes:
+                text = str(old.operation.attributes[name])
+                new.operation.attributes[name] = ir.Attribute.parse(text)
         attributes = target.operation.attributes
         if _ALIASES in attributes:
             del attributes[_ALIASES]

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from hlograph.errors import PlanError
-from hlograph.plans import Plan, compile_lowered
-from hlograph.plans.enzyme import PIPELINES, EnzymeStep, as_lowered, pattern_names, rewritten_text
+from hlograph.plans import Plan, Program, compile_lowered, compile_program
+from hlograph.plans.enzyme import (
+    PIPELINES,
+    EnzymeStep,
+    as_lowered,
+    pattern_names,
+    rewritten_program,
+    rewritten_text,
+)
 
 is_installed = importlib.util.find_spec("enzyme_ad") is not None
 needs_enzyme = pytest.mark.skipif(not is_installed, reason="enzyme-ad is not installed")
@@ -76,6 +83,16 @@ def test_a_pipeline_rewrites_and_keeps_results(pipeline):
     compiled = compile_lowered(lowered, Plan(steps=(f"enzyme({pipeline})",)))
     np.testing.assert_array_equal(compiled(x, y), expected)
     assert y.is_deleted()
+
+
+@needs_enzyme
+def test_a_program_from_hlo_keeps_its_donation():
+    function = jax.jit(lambda x, y: (x.T @ x.T, y + 1), donate_argnums=1)
+    program = Program.of(function.lower(jnp.ones((4, 4)), jnp.ones((4, 4))))
+    module = Program(program.name, "hlo", program.hlo)
+    rewritten = rewritten_program(module.stablehlo(), "enzyme(full)")
+    assert b"may_alias" in rewritten
+    assert len(compile_program(module, Plan(steps=("enzyme(full)",))).hlo_modules()) == 1
 
 
 @needs_enzyme
