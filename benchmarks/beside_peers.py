@@ -29,7 +29,7 @@ from experiments.evaluate.run_folder import run_in_folder, save_provenance
 from experiments.evaluate.speed_programs import Split
 
 if TYPE_CHECKING:
-    from benchmarks.peers.catalogue import Subject
+    from benchmarks.peers.catalogue import PeerProgram
     from benchmarks.peers.results import PeersRow
 
 
@@ -66,13 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_in_folder("peers", config.out, lambda folder: run(config, folder))
 
 
-def subjects_of(config: PeersConfig) -> list[Subject]:
+def subjects_of(config: PeersConfig) -> list[PeerProgram]:
     """Returns the programs of a run.
 
     Raises:
         HloError: There is none, or a name is unknown.
     """
-    from benchmarks.peers.catalogue import Subject
+    from benchmarks.peers.catalogue import PeerProgram
     from benchmarks.peers.npbench_programs import programs_of_checkout
     from experiments.tune.programs import programs_of
     from hlograph.errors import HloError
@@ -86,12 +86,12 @@ def subjects_of(config: PeersConfig) -> list[Subject]:
         from benchmarks.beside_torch.catalogue import MODELS
 
         chosen += programs_of(tuple(MODELS), None, None)
-    subjects = {each.name: Subject(each.name, each.family) for each in chosen}
+    subjects = {each.name: PeerProgram(each.name, each.family) for each in chosen}
     if config.npbench is not None:
         for program in programs_of_checkout(config.npbench, "S"):
             if any(fnmatchcase(program.name, glob) for glob in config.npbench_programs):
                 name = f"npbench/{program.name}"
-                subjects[name] = Subject(name, program.info.get("domain", ""), program)
+                subjects[name] = PeerProgram(name, program.info.get("domain", ""), program)
     if not subjects:
         raise HloError("expected programs: give --programs, --split, --twins or --npbench")
     return list(subjects.values())

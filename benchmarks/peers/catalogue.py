@@ -83,7 +83,7 @@ class PeersRun:
 
 
 @dataclass(frozen=True)
-class Subject:
+class PeerProgram:
     """A program to measure.
 
     Attributes:
@@ -116,7 +116,7 @@ class Preparation:
     """
 
     run: PeersRun
-    subject: Subject
+    subject: PeerProgram
     folder: str
     reference: PeerProcess
     stack: ExitStack = field(default_factory=ExitStack)
@@ -262,7 +262,7 @@ def chosen_peers(names: Sequence[str]) -> list[str]:
     return [name for name in others if not words or name.lower().startswith(words)]
 
 
-def measured(run: PeersRun, subject: Subject, names: Sequence[str]) -> PeersRow:
+def measured(run: PeersRun, subject: PeerProgram, names: Sequence[str]) -> PeersRow:
     """Returns the times of a program under the default and some peers, taken in turns.
 
     Args:

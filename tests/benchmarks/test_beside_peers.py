@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.beside_peers import main
-from benchmarks.peers.catalogue import PEERS, PeersRun, Subject, chosen_peers, measured
+from benchmarks.peers.catalogue import PEERS, PeerProgram, PeersRun, chosen_peers, measured
 from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.results import DEFAULT, PeersRow
 from hlograph.errors import UnknownNameError
@@ -30,7 +30,7 @@ def test_peers_that_cannot_run_are_named(tmp_path, monkeypatch):
     missing = PeerEnvironment("missing", (str(tmp_path / "iree.whl"),))
     monkeypatch.setattr(catalogue, "IREE_ENVIRONMENT", missing)
     run = PeersRun(tmp_path, tmp_path / "environments", 1)
-    row = measured(run, Subject(PROGRAM, "sorting"), ["IREE", "PyTorch", "numba"])
+    row = measured(run, PeerProgram(PROGRAM, "sorting"), ["IREE", "PyTorch", "numba"])
     assert row.peers[DEFAULT].seconds
     assert "no environment for missing" in row.peers["IREE"].error
     assert set(row.peers) == {DEFAULT, "IREE"}
@@ -39,7 +39,7 @@ def test_peers_that_cannot_run_are_named(tmp_path, monkeypatch):
 def test_a_program_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "x.hlo").write_text("no module")
     run = PeersRun(tmp_path, tmp_path / "environments", 1)
-    row = measured(run, Subject(str(tmp_path / "x.hlo"), "file"), ["IREE"])
+    row = measured(run, PeerProgram(str(tmp_path / "x.hlo"), "file"), ["IREE"])
     assert set(row.peers) == {DEFAULT}
     assert row.peers[DEFAULT].error
 
