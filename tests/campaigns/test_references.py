@@ -193,6 +193,8 @@ def test_what_is_not_defined_has_a_rule():
     assert rule_of(["convert s8 of s32"], ("extremes",)) == ""
     assert rule_of(["divide s32"], None) == ""
     assert rule_of(["add f32"], ("NaN",)) == ""
+    assert "other groups" in rule_of(["convolution bf16"], ("NaN",))
+    assert rule_of(["convolution s8"], ("extremes",)) == ""
     window = "window={size=2x3 pad=0_1x3_0}"
     padded = Explained("", "", window, ("select-and-scatter f32",), 0, None, "")
     assert "padding alone" in padded.rule

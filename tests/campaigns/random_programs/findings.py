@@ -278,6 +278,7 @@ _ZERO = "the sign of a zero"
 _TIES = "which of equal elements is selected"
 _PADDED = "what a window of padding alone selects"
 _NO_NAN = "a NaN in a precision without mantissa bits, which may become infinite"
+_ZEROS = "zeros of padding, dilation and other groups, times infinities or NaN"
 _BITS = "the bits of a NaN"
 _FORMULA = "a formula of XLA's simplifiers, equal over the reals or for neutral initial values"
 
@@ -295,6 +296,8 @@ def rule_of(operations: Sequence[str], needs: tuple[Kind, ...] | None) -> str:
         return _DIVISION
     if opcode == "convert" and element_type in INTEGERS and of not in INTEGERS:
         return _RANGE
+    if opcode == "convolution" and element_type not in INTEGERS:
+        return _ZEROS
     if opcode == "reduce-precision" and "NaN" in needs:
         return _NO_NAN
     if opcode == "bitcast-convert" and "NaN" in needs:
