@@ -14,7 +14,7 @@ import numpy as np
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, signature_of
-from hlograph.execution.equivalence.elements import change, coarsest, with_moved_roundings
+from hlograph.execution.equivalence.elements import coarsest, distance, with_moved_roundings
 from hlograph.execution.equivalence.engines import Limits, Runner, make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import perturbed
@@ -140,7 +140,7 @@ class EvaluatedProgram:
             run = self._runner(Module.from_text(str(with_moved_roundings(text, seed))))
             outputs = run(perturbed(inputs, self._parameters, seed))
             rows = zip(changes, evaluated, outputs, strict=True)
-            changes = [np.maximum(so_far, change(*pair)) for so_far, *pair in rows]
+            changes = [np.maximum(so_far, distance(*pair)) for so_far, *pair in rows]
             if seed == 0 and (time.monotonic() - begun) * _ROUNDINGS > LONGEST:
                 return []
         # Changes stand for one rounding of each instruction, and a long sum has many.

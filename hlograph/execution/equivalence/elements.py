@@ -65,14 +65,15 @@ def apart_alone(array: Array, expected: Array) -> Array:
         return np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) > SAME_AT_MOST * size)
 
 
-def change(array: Array, moved: Array) -> Array:
-    """Returns by how much each element changes; infinite if it becomes finite or is no more.
-
-    Args:
-        array: The array.
-        moved: The array with other roundings.
-    """
-    return _distance(array, moved)
+def distance(array: Array, other: Array) -> Array:
+    """Returns the distance of each two elements; infinite if one alone is NaN or infinite."""
+    a, b = _wide(array), _wide(other)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart_by = np.abs(a - b)
+    if is_integral(array):  # large ones may be equal as floats
+        return np.where(array == other, 0.0, np.maximum(apart_by, 1.0))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0.0, np.where(np.isnan(apart_by), np.inf, apart_by))
 
 
 def within(array: Array, expected: Array, allowances: Array) -> Array:
@@ -84,16 +85,7 @@ def within(array: Array, expected: Array, allowances: Array) -> Array:
         allowances: By how much rounding may change each element.
     """
     with np.errstate(over="ignore"):
-        return _distance(array, expected) <= _FACTOR * allowances
-
-
-def _distance(array: Array, other: Array) -> Array:
-    """Returns the distance of each two elements; infinite if one alone is NaN or infinite."""
-    a, b = _wide(array), _wide(other)
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.abs(a - b)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    return np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
+        return distance(array, expected) <= _FACTOR * allowances
 
 
 def _wide(array: Array) -> Array:

@@ -117,5 +117,7 @@ ENTRY e {
   ROOT t = (f8e5m2[4], s32[4]) tuple(x, n)
 }"""
     assert coarsest(ModuleText.parse(text)) == 0.0
-    integers = np.arange(4, dtype=np.int32)
+    integers = 2**60 + np.arange(4, dtype=np.int64)
     assert not apart_alone(integers + 1, integers).any()
+    assert not within(integers + 1, integers, np.zeros(4)).any()
+    assert within(integers, integers, np.zeros(4)).all()
