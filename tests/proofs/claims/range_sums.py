@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import z3
 
 from tests.proofs.claim import claim
+from tests.proofs.claims.searches import sequence
 from tests.proofs.prover import Lemma, Sizes, Statement
 
 
@@ -22,8 +23,8 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     if sizes.small and not wrong:
         return
     t, i, last, j = z3.Real("t"), z3.Int("i"), z3.Int("last"), z3.Int("j")
-    low = z3.Function("low", z3.IntSort(), z3.RealSort())
-    high = z3.Function("high", z3.IntSort(), z3.RealSort())
+    low = sequence("low")
+    high = sequence("high")
     in_order = z3.Implies(i < last, high(i) <= low(last))
     known = (low(last) <= t, z3.Implies(i > last, low(i) > t))
     yield Lemma(

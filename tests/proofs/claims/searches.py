@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import z3
 
 from tests.proofs.claim import claim
 from tests.proofs.prover import Lemma, Sizes, Statement
+from tests.proofs.sums import Formula
+
+
+def reals(names: str) -> Any:
+    """Returns variables of real numbers."""
+    return z3.Reals(names)
+
+
+def integers(names: str) -> Any:
+    """Returns variables of integers."""
+    return z3.Ints(names)
+
+
+def sequence(name: str) -> Any:
+    """Returns any real numbers, as a function of their positions."""
+    return z3.Function(name, z3.IntSort(), z3.RealSort())
 
 
 @claim(
@@ -24,13 +41,13 @@ from tests.proofs.prover import Lemma, Sizes, Statement
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     if sizes.small and not wrong:
         return
-    x, first, distance, quotient = z3.Reals("x first distance quotient")
-    place, guess, count = z3.Ints("place guess count")
-    edges = z3.Function("edge", z3.IntSort(), z3.RealSort())
+    x, first, distance, quotient = reals("x first distance quotient")
+    place, guess, count = integers("place guess count")
+    edges = sequence("edge")
     near = z3.RealVal("0.45")
     rounding = z3.RealVal("0.2")
 
-    def is_near(k: z3.ArithRef) -> z3.BoolRef:
+    def is_near(k: Formula) -> Formula:
         exact = first + z3.ToReal(k) * distance
         return z3.And(edges(k) - exact < near * distance, exact - edges(k) < near * distance)
 
@@ -49,13 +66,15 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
         (x - first) - quotient * distance < rounding * distance,
     )
     yield Lemma(z3.And(quotient > place - 2, quotient < place + 1), known)
-    floor = z3.ToInt(quotient)
-    clamped = z3.If(floor < 0, 0, z3.If(floor > count - 2, count - 2, floor))
+    floor: Formula = z3.ToInt(quotient)
+    clamped: Any = z3.If(floor < 0, 0, z3.If(floor > count - 2, count - 2, floor))
     yield Lemma(
-        z3.And(clamped >= place - 2, clamped <= place),
+        z3.And(place - 2 <= clamped, clamped <= place),
         (count >= 2, place >= 1, place < count, quotient > place - 2, quotient < place + 1),
     )
-    corrected = z3.If(x < edges(guess), guess, z3.If(x < edges(guess + 1), guess + 1, guess + 2))
+    corrected: Any = z3.If(
+        x < edges(guess), guess, z3.If(x < edges(guess + 1), guess + 1, guess + 2)
+    )
     ascending = [
         z3.Implies(i < j, edges(i) < edges(j))
         for i in (guess, guess + 1, place - 1, place)
