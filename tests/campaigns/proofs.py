@@ -91,7 +91,7 @@ class Part:
 
 def own_rules() -> list[str]:
     """Returns the names of the rules that are not XLA's own code."""
-    return [rule.name for rule in hlograph.rules if rule.equation]
+    return [rule.name for rule in hlograph.rules if rule.equation and not rule.kernel]
 
 
 def prove_rule(rule: str, seed: int = 0) -> ProofRow:

@@ -30,6 +30,7 @@ OTHERS = frozenset(
         "gather-at-constant-as-slice",
         "hoist-iterations",
         "hoist-projection",
+        "one-hot-as-scatter",
         "power-as-roots",
         "remainder-by-subtraction",
         "sine-by-polynomial",

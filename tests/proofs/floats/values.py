@@ -165,7 +165,8 @@ def with_usual_nans(inputs: list[Array]) -> list[Array]:
             continue
         usual = np.array(np.nan).astype(array.dtype)
         nans = np.where(np.signbit(array), -usual, usual).astype(array.dtype)
-        result.append(np.where(np.isnan(array), nans, array))
+        with np.errstate(invalid="ignore"):  # small types are converted, signaling NaNs too
+            result.append(np.where(np.isnan(array), nans, array))
     return result
 
 

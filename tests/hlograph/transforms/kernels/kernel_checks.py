@@ -10,7 +10,7 @@ from hlograph.execution.equivalence.engines import Limits, make_runner
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.reference import Outputs
-from hlograph.execution.equivalence.rounding import rounding_error
+from hlograph.execution.equivalence.rounding import rounding_count
 from hlograph.execution.equivalence.verdict import EngineName, Verdict
 from hlograph.execution.runs import Run
 from hlograph.plans import Program
@@ -84,7 +84,7 @@ def kernel_verdicts(
     outputs = _expected(original, inputs)
     program = Program(module.name, "hlo", module.to_proto())
     executable = compile_program(program)
-    error = rounding_error(Flow(original.graph()))
+    error = rounding_count(Flow(original.graph())).bound()
     verdicts: list[Verdict] = []
     for number, arrays in enumerate(inputs):
         judged = outputs.judge(number, Run(executable, arrays).outputs(), error)
