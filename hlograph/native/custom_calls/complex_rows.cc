@@ -64,13 +64,12 @@ ffi::Error ComplexRows(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
     return Refusal("expected two arrays of the same type and sizes, and a number for each row");
   }
   if (left.element_type() == ffi::C64) {
-    MultiplyRows<float>(pool, left, right, *result, conjugate);
-  } else if (left.element_type() == ffi::C128) {
-    MultiplyRows<double>(pool, left, right, *result, conjugate);
-  } else {
-    return Refusal("expected complex numbers");
+    return WithinMemory([&] { MultiplyRows<float>(pool, left, right, *result, conjugate); });
   }
-  return ffi::Error::Success();
+  if (left.element_type() == ffi::C128) {
+    return WithinMemory([&] { MultiplyRows<double>(pool, left, right, *result, conjugate); });
+  }
+  return Refusal("expected complex numbers");
 }
 
 XLA_FFI_DEFINE_HANDLER(kComplexRows, ComplexRows,

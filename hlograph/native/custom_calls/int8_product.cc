@@ -142,32 +142,33 @@ ffi::Error Int8Product(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
     return Refusal("expected matrices and a result of sizes that fit");
   }
   const auto* const rows = left.reinterpret_data<const int8_t>();
-  const Panels panels =
-      PanelsOf(pool, right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
-  int32_t* const products = result->typed_data();
-  const int64_t blocks = (sizes.rows + RowBlock::kRows - 1) / RowBlock::kRows;
-  const double nanoseconds = 0.01 * RowBlock::kRows * depth * columns;
-  ForPoolRanges(pool, blocks, nanoseconds, [&](int64_t number, int64_t end) {
-    RowBlock block(panels.groups);
-    int32_t part[RowBlock::kRows * 2 * kLanes];
-    for (; number < end; ++number) {
-      const int64_t row = number * RowBlock::kRows;
-      const int64_t count = std::min(RowBlock::kRows, sizes.rows - row);
-      block.Read(rows + row * depth, count, depth);
-      for (int64_t panel = 0; panel < panels.count; panel += 2) {
-        const bool two = panel + 1 < panels.count;
-        two ? MultiplyByVnni<2>(block, panels.panel(panel), part)
-            : MultiplyByVnni<1>(block, panels.panel(panel), part);
-        const int64_t stride = two ? 2 * kLanes : kLanes, first = panel * kLanes;
-        const int64_t width = std::min(stride, columns - first);
-        for (int64_t i = 0; i < count; ++i) {
-          std::memcpy(products + (row + i) * columns + first, part + i * stride,
-                      width * sizeof(int32_t));
+  return WithinMemory([&] {
+    const Panels panels =
+        PanelsOf(pool, right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
+    int32_t* const products = result->typed_data();
+    const int64_t blocks = (sizes.rows + RowBlock::kRows - 1) / RowBlock::kRows;
+    const double nanoseconds = 0.01 * RowBlock::kRows * depth * columns;
+    ForPoolRanges(pool, blocks, nanoseconds, [&](int64_t number, int64_t end) {
+      RowBlock block(panels.groups);
+      int32_t part[RowBlock::kRows * 2 * kLanes];
+      for (; number < end; ++number) {
+        const int64_t row = number * RowBlock::kRows;
+        const int64_t count = std::min(RowBlock::kRows, sizes.rows - row);
+        block.Read(rows + row * depth, count, depth);
+        for (int64_t panel = 0; panel < panels.count; panel += 2) {
+          const bool two = panel + 1 < panels.count;
+          two ? MultiplyByVnni<2>(block, panels.panel(panel), part)
+              : MultiplyByVnni<1>(block, panels.panel(panel), part);
+          const int64_t stride = two ? 2 * kLanes : kLanes, first = panel * kLanes;
+          const int64_t width = std::min(stride, columns - first);
+          for (int64_t i = 0; i < count; ++i) {
+            std::memcpy(products + (row + i) * columns + first, part + i * stride,
+                        width * sizeof(int32_t));
+          }
         }
       }
-    }
+    });
   });
-  return ffi::Error::Success();
 }
 
 XLA_FFI_DEFINE_HANDLER(kInt8Product, Int8Product,

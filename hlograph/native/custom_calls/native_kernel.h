@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,19 @@ std::vector<NativeKernel>& NativeKernels();
 // Returns an error for arguments that a kernel is not made for; the message says which.
 inline xla::ffi::Error Refusal(const std::string& message) {
   return xla::ffi::Error::InvalidArgument(message);
+}
+
+// Calls work(), and returns an error of XLA's where memory is short: no exception may leave a
+// handler.
+template <typename Work>
+xla::ffi::Error WithinMemory(const Work& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    return xla::ffi::Error(xla::ffi::ErrorCode::kResourceExhausted,
+                           "expected memory for the scratch space of a kernel, found none");
+  }
+  return xla::ffi::Error::Success();
 }
 
 // A buffer as a matrix: the last dimension is that of its columns.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "xla/ffi/api/ffi.h"
@@ -24,15 +25,23 @@ class SharedRanges {
   template <typename Work>
   void Take(const Work& work) {
     for (int64_t i = next_.fetch_add(1); i < ranges_; i = next_.fetch_add(1)) {
-      work(i * count_ / ranges_, (i + 1) * count_ / ranges_);
+      bool failed = false;
+      try {
+        work(i * count_ / ranges_, (i + 1) * count_ / ranges_);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
       std::lock_guard<std::mutex> lock(mutex_);
+      failed_ |= failed;
       if (++done_ == ranges_) all_done_.notify_all();
     }
   }
 
+  // Throws std::bad_alloc if the work of a range did.
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     all_done_.wait(lock, [this] { return done_ == ranges_; });
+    if (failed_) throw std::bad_alloc();
   }
 
  private:
@@ -41,6 +50,7 @@ class SharedRanges {
   std::mutex mutex_;
   std::condition_variable all_done_;
   int64_t done_ = 0;
+  bool failed_ = false;
 };
 
 // Calls work(begin, end) for ranges that are together 0 .. count, on several threads.

@@ -162,13 +162,14 @@ ffi::Error SmallCholesky(ffi::ThreadPool pool, ffi::AnyBuffer matrices,
     return Refusal("expected square matrices of at most 8 rows, factors and a number for each");
   }
   if (matrices.element_type() == ffi::F32) {
-    FactorAllCholesky<float>(pool, matrices, is_lower, *factors, info->typed_data());
-  } else if (matrices.element_type() == ffi::F64) {
-    FactorAllCholesky<double>(pool, matrices, is_lower, *factors, info->typed_data());
-  } else {
-    return Refusal("expected floats of 32 or 64 bits");
+    return WithinMemory(
+        [&] { FactorAllCholesky<float>(pool, matrices, is_lower, *factors, info->typed_data()); });
   }
-  return ffi::Error::Success();
+  if (matrices.element_type() == ffi::F64) {
+    return WithinMemory(
+        [&] { FactorAllCholesky<double>(pool, matrices, is_lower, *factors, info->typed_data()); });
+  }
+  return Refusal("expected floats of 32 or 64 bits");
 }
 
 ffi::Error SmallLu(ffi::ThreadPool pool, ffi::AnyBuffer matrices,
@@ -182,13 +183,16 @@ ffi::Error SmallLu(ffi::ThreadPool pool, ffi::AnyBuffer matrices,
     return Refusal("expected square matrices of at most 8 rows, factors, pivots and a number");
   }
   if (matrices.element_type() == ffi::F32) {
-    FactorAllLu<float>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
-  } else if (matrices.element_type() == ffi::F64) {
-    FactorAllLu<double>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
-  } else {
-    return Refusal("expected floats of 32 or 64 bits");
+    return WithinMemory([&] {
+      FactorAllLu<float>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
+    });
   }
-  return ffi::Error::Success();
+  if (matrices.element_type() == ffi::F64) {
+    return WithinMemory([&] {
+      FactorAllLu<double>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
+    });
+  }
+  return Refusal("expected floats of 32 or 64 bits");
 }
 
 XLA_FFI_DEFINE_HANDLER(kSmallCholesky, SmallCholesky,

@@ -89,13 +89,12 @@ ffi::Error SmallSolve(ffi::ThreadPool pool, ffi::AnyBuffer matrices, ffi::AnyBuf
   }
   const Triangle triangle{is_lower, is_transposed, has_unit_diagonal};
   if (matrices.element_type() == ffi::F32) {
-    SolveAll<float>(pool, matrices, right, triangle, *solutions);
-  } else if (matrices.element_type() == ffi::F64) {
-    SolveAll<double>(pool, matrices, right, triangle, *solutions);
-  } else {
-    return Refusal("expected floats of 32 or 64 bits");
+    return WithinMemory([&] { SolveAll<float>(pool, matrices, right, triangle, *solutions); });
   }
-  return ffi::Error::Success();
+  if (matrices.element_type() == ffi::F64) {
+    return WithinMemory([&] { SolveAll<double>(pool, matrices, right, triangle, *solutions); });
+  }
+  return Refusal("expected floats of 32 or 64 bits");
 }
 
 XLA_FFI_DEFINE_HANDLER(kSmallSolve, SmallSolve,

@@ -149,10 +149,11 @@ ffi::Error SortPairs(ffi::ThreadPool pool, ffi::RemainingArgs operands, ffi::Rem
     }
     carried.push_back(one);
   }
-  if (type->bits == 16) OrderRows<int16_t>(pool, *key, *type, descending, canonical, carried);
-  if (type->bits == 32) OrderRows<int32_t>(pool, *key, *type, descending, canonical, carried);
-  if (type->bits == 64) OrderRows<int64_t>(pool, *key, *type, descending, canonical, carried);
-  return ffi::Error::Success();
+  return WithinMemory([&] {
+    if (type->bits == 16) OrderRows<int16_t>(pool, *key, *type, descending, canonical, carried);
+    if (type->bits == 32) OrderRows<int32_t>(pool, *key, *type, descending, canonical, carried);
+    if (type->bits == 64) OrderRows<int64_t>(pool, *key, *type, descending, canonical, carried);
+  });
 }
 
 XLA_FFI_DEFINE_HANDLER(kSortPairs, SortPairs,
