@@ -43,6 +43,9 @@ def findings(rows: Sequence[PeersRow], peers: Sequence[str]) -> list[str]:
     lines = []
     for peer in peers:
         summary = summary_of(rows, peer)
+        if not summary.ratios:
+            lines.append(f"{peer}: ran no program, {len(summary.failures)} failed")
+            continue
         low, high = summary.interval
         lines.append(
             f"{peer}: {summary.mean:.3f} times as fast as jaxlib's default in the geometric mean "
@@ -70,6 +73,9 @@ def _of_peers(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
     lines = []
     for peer in peers:
         summary = summary_of(rows, peer)
+        if not summary.ratios:
+            lines.append([peer, "0", *[""] * 7, str(len(summary.failures)), ""])
+            continue
         low, high = summary.interval
         lines.append(
             [

@@ -27,8 +27,9 @@ def test_no_program_is_refused(tmp_path, capsys):
 def test_peers_that_cannot_run_are_named(tmp_path, monkeypatch):
     from benchmarks.peers import catalogue
 
-    missing = PeerEnvironment("missing", (str(tmp_path / "iree.whl"),))
+    missing = PeerEnvironment("missing", ("iree-base-compiler==3.13.0",))
     monkeypatch.setattr(catalogue, "IREE_ENVIRONMENT", missing)
+    (tmp_path / "environments").touch()  # no folder can be made there
     run = PeersRun(tmp_path, tmp_path / "environments", 1)
     row = measured(run, PeerProgram(PROGRAM, "sorting"), ["IREE", "PyTorch", "numba"])
     assert row.peers[DEFAULT].seconds

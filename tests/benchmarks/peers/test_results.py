@@ -103,3 +103,9 @@ def test_all_is_written_with_a_bar_for_each_program(tmp_path):
     assert (tmp_path / "times.md").read_text() == text
     assert "<svg" in (tmp_path / "programs.svg").read_text()
     assert "2.000 times as fast" in findings(rows, ["peer"])[0]
+
+
+def test_a_peer_that_ran_nothing_has_no_figures():
+    rows = [row("a", peer="it died")]
+    assert "| peer | 0 |  |  |  |  |  |  |  | 1 |  |" in tables(rows, ["peer"], MADE)
+    assert findings(rows, ["peer"]) == ["peer: ran no program, 1 failed"]
