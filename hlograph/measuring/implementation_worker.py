@@ -182,7 +182,7 @@ class ImplementationWorker:
         try:
             run = self._runner(implementation)
             outputs = run(self._inputs)
-        except (HloError, RuntimeError) as error:
+        except (HloError, RuntimeError, IndexError) as error:  # the last of missing devices
             self._errors[implementation.name] = death_of(error)
             return
         expected = [(spec.dims, dtype_of(spec.element_type)) for spec in self._signature.results]

@@ -231,6 +231,16 @@ def test_the_evaluator_is_not_asked_about_custom_calls():
     assert "XLA's evaluator has no code for custom call lapack_sgeqrf" in words
 
 
+def test_an_implementation_that_needs_other_devices_does_not_run():
+    text = """HloModule permuted
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = f32[4] collective-permute(x), source_target_pairs={{0,1},{1,2},{2,0}}
+}"""
+    worker = ImplementationWorker(Job(Program.of(text)), "", FlightRecorder())
+    assert worker.ask([DEFAULT]).errors[DEFAULT.name].startswith("does not run")
+
+
 def test_a_default_that_does_not_live_loses():
     x = np.ones((4, 4), np.float32)
     judgement = judge_default(_job(lambda x: x @ x, [x]), dead="ends the process: a test says so")
