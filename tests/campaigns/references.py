@@ -28,6 +28,7 @@ import tyro
 from hlograph import corpus
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import WorkerPool
+from hlograph.plans.jaxlib_modules import text_of
 from hlograph.reading.hlo_text import read_instructions
 from hlograph.storage.atomic_write import write_text_atomically
 from tests.campaigns.framework.sweep import Page
@@ -130,7 +131,8 @@ def judge_programs(config: ReferencesConfig, lines: Lines) -> None:
 
 
 def _line(task: JudgingTask, judged: Judged) -> dict[str, Any]:
-    opcodes = sorted(judged.opcodes or {op.opcode for op in read_instructions(str(task.source))})
+    text = task.source if isinstance(task.source, str) else text_of(task.source)
+    opcodes = sorted(judged.opcodes or {op.opcode for op in read_instructions(text)})
     about = {"name": task.name, "is_special": task.is_special, "kind": kind_of(judged)}
     return {**about, **asdict(judged), "opcodes": opcodes}
 

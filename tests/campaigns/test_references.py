@@ -217,6 +217,13 @@ def test_a_campaign_goes_on_where_it_ended(tmp_path, capsys):
     assert "report.md" in capsys.readouterr().out
 
 
+def test_a_serialized_module_whose_process_is_lost_has_a_line():
+    proto = hlograph.Module.from_text(_TEXT).to_proto()
+    task = JudgingTask("lost", proto, 0, is_special=False)
+    line = references._line(task, Judged("not run", "the process is lost"))
+    assert line["opcodes"] == ["abs", "multiply", "negate", "parameter", "tanh"]
+
+
 def test_the_table_counts_each_program_once_in_its_groups():
     lines = [
         {"name": "a", "kind": "agree", "opcodes": ["add", "dot"]},
