@@ -217,6 +217,17 @@ def test_a_campaign_goes_on_where_it_ended(tmp_path, capsys):
     assert "report.md" in capsys.readouterr().out
 
 
+def test_a_module_for_several_devices_is_not_run():
+    text = """HloModule permuted
+ENTRY e {
+  x = f32[4] parameter(0)
+  ROOT r = f32[4] collective-permute(x), source_target_pairs={{0,1},{1,0}}
+}"""
+    answer = make_worker(FlightRecorder())(JudgingTask("several", text, 0, is_special=False))
+    assert kind_of(answer) == "not run"
+    assert "needs other devices" in answer.reason
+
+
 def test_a_serialized_module_whose_process_is_lost_has_a_line():
     proto = hlograph.Module.from_text(_TEXT).to_proto()
     task = JudgingTask("lost", proto, 0, is_special=False)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hlograph.comparing.module_cuts import text_of as text_to_cut
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array, signature_of
-from hlograph.execution.equivalence.engines import Limits, make_runner
+from hlograph.execution.equivalence.engines import Limits, make_runner, obstacles
 from hlograph.isolation import FlightRecorder
 from hlograph.measuring.implementation_worker import Answers, ImplementationWorker
 from hlograph.measuring.implementations import (
@@ -89,6 +89,8 @@ def make_worker(recorder: FlightRecorder) -> Callable[[JudgingTask], Judged]:
     def perform(task: JudgingTask) -> Judged:
         try:
             program = Program.of(task.source)
+            if reasons := obstacles(program.flow, "evaluator"):
+                return Judged("not run", "; ".join(reasons))
             given = _given(program, task)
             worker = ImplementationWorker(Job(program, given), "", recorder, _SECONDS)
         except (HloError, RuntimeError) as error:
