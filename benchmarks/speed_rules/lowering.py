@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import jax
+import numpy as np
 
 from hlograph.plans import Program
 from hlograph.transforms.sweeping import PREPARATION
@@ -58,7 +59,8 @@ def lowered(function: Callable[..., Any], *arguments: Any) -> str:
 
     If an argument has 64 bits, JAX has them everywhere.
     """
-    is_wide = any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(arguments))
+    wide = {np.dtype(name) for name in ("float64", "complex128", "int64", "uint64")}
+    is_wide = any(leaf.dtype in wide for leaf in jax.tree.leaves(arguments))
     with jax.enable_x64(is_wide):
         module = Program.of(jax.jit(function).lower(*arguments)).module()
     for step in PREPARATION:

@@ -64,9 +64,10 @@ struct RowBlock {
   void Read(const int8_t* rows, int64_t count, int64_t depth) {
     for (int64_t i = 0; i < count; ++i) {
       std::memcpy(elements.data() + i * width, rows + i * depth, depth);
-      int32_t sum = 0;
-      for (int64_t k = 0; k < depth; ++k) sum += rows[i * depth + k];
-      excess[i] = static_cast<int32_t>(128u * static_cast<uint32_t>(sum));
+      uint32_t sum = 0;
+      for (int64_t k = 0; k < depth; ++k)
+        sum += static_cast<uint32_t>(int32_t{rows[i * depth + k]});
+      excess[i] = static_cast<int32_t>(128u * sum);
     }
   }
 

@@ -68,7 +68,16 @@ inline __attribute__((always_inline)) bool IsNanOfBits(Integer bits, Integer inf
   return static_cast<Integer>(bits & std::numeric_limits<Integer>::max()) > infinity;
 }
 
-// Calls function(constant coding, zero of the integer type) for a type of keys.
+// Returns true for zeros, and for what XLA:CPU compares as zeros: subnormal numbers of all types
+// but f16, which it converts to f32.
+template <typename Integer>
+inline __attribute__((always_inline)) bool IsZeroOfBits(Integer bits, Integer infinity) {
+  const Integer least =
+      infinity == 0x7c00 ? Integer{1} : static_cast<Integer>(infinity & -infinity);
+  return static_cast<Integer>(bits & std::numeric_limits<Integer>::max()) < least;
+}
+
+// Calls function(constant coding) for a type of keys.
 template <typename Function>
 auto WithCoding(Coding coding, const Function& function) {
   switch (coding) {

@@ -24,7 +24,7 @@ inline __attribute__((always_inline)) Integer KeyOf(Integer bits, bool descendin
                                                     Integer infinity) {
   Integer key = Flipped<coding>(bits);
   if (coding == Coding::kFloat && canonical) {
-    key = key == -1 ? 0 : key;  // -0
+    key = IsZeroOfBits(bits, infinity) ? 0 : key;
     key = IsNanOfBits(bits, infinity) ? std::numeric_limits<Integer>::max() : key;
   }
   return descending ? ~key : key;

@@ -18,7 +18,7 @@ namespace ffi = xla::ffi;
 // Numbers of values of a row that are equal to values of other bits, in the canonical order.
 struct UnlikeCounts {
   int64_t nans = 0;
-  int64_t negative_zeros = 0;
+  int64_t zeros = 0;  // other than 0
 };
 
 template <Coding coding, typename Integer>
@@ -30,20 +30,23 @@ HLOGRAPH_FOR_EACH_CPU void FlipBits(const Integer* bits, Integer* keys, int64_t 
 template <typename Integer>
 HLOGRAPH_FOR_EACH_CPU UnlikeCounts FlipCanonically(const Integer* bits, Integer* keys,
                                                    int64_t count, Integer infinity) {
-  constexpr Integer kNegativeZero = std::numeric_limits<Integer>::min();
-  Integer has_nans = 0, has_negative_zeros = 0;
+  Integer has_nans = 0, has_zeros = 0;
   for (int64_t i = 0; i < count; ++i) {
     const Integer is_nan = IsNanOfBits(bits[i], infinity);
     has_nans |= is_nan;
-    has_negative_zeros |= static_cast<Integer>(bits[i] == kNegativeZero);
-    keys[i] = is_nan ? std::numeric_limits<Integer>::max() : Flipped<Coding::kFloat>(bits[i]);
+    const bool is_zero = IsZeroOfBits(bits[i], infinity);
+    has_zeros |= static_cast<Integer>(is_zero && bits[i] != 0);
+    const Integer key = is_zero ? Integer{0} : Flipped<Coding::kFloat>(bits[i]);
+    keys[i] = is_nan ? std::numeric_limits<Integer>::max() : key;
   }
   UnlikeCounts counts;
   if (has_nans) {
     for (int64_t i = 0; i < count; ++i) counts.nans += IsNanOfBits(bits[i], infinity);
   }
-  if (has_negative_zeros) {
-    for (int64_t i = 0; i < count; ++i) counts.negative_zeros += bits[i] == kNegativeZero;
+  if (has_zeros) {
+    for (int64_t i = 0; i < count; ++i) {
+      counts.zeros += IsZeroOfBits(bits[i], infinity) && bits[i] != 0;
+    }
   }
   return counts;
 }
@@ -60,14 +63,13 @@ void CopyChosen(const Integer* bits, int64_t count, const Chosen& is_chosen, Int
 template <typename Integer>
 void RestoreOrder(const Integer* bits, Integer* sorted, int64_t count, UnlikeCounts counts,
                   Integer infinity, bool descending) {
-  constexpr Integer kNegativeZero = std::numeric_limits<Integer>::min();
   if (counts.nans > 0) {
     CopyChosen(
         bits, count, [=](Integer value) { return IsNanOfBits(value, infinity); },
         descending ? sorted : sorted + count - counts.nans);
   }
-  if (counts.negative_zeros > 0) {
-    const auto is_zero = [](Integer value) { return value == 0 || value == kNegativeZero; };
+  if (counts.zeros > 0) {
+    const auto is_zero = [=](Integer value) { return IsZeroOfBits(value, infinity); };
     Integer* zeros = sorted;
     while (!is_zero(*zeros)) ++zeros;
     CopyChosen(bits, count, is_zero, zeros);

@@ -236,7 +236,7 @@ const RuleTopic kKnownScatterForms(335, [](std::vector<RulePtr>& rules) {
       Identity{"scatter-as-gather", "scatter(x, p, y) = [y at the inverse of p, else x]",
                "Gathers by inverse positions what is scattered to positions that follow from "
                "constants, each at most once.",
-               Numerics::kExact}));
+               Numerics::kClose}));
 });
 
 }  // namespace hlograph

@@ -105,10 +105,11 @@ bool AreDistinct(xla::PrimitiveType type, const Classes& classes, int64_t count)
   const int64_t last = classes.first + count - 1;
   switch (type) {
     case xla::S32:
-    case xla::U32:
     case xla::S64:
-    case xla::U64:
       return true;
+    case xla::U32:
+    case xla::U64:
+      return classes.first >= 0;
     case xla::S8:
       return classes.first >= -128 && last <= 127;
     case xla::U8:

@@ -317,11 +317,13 @@ class SearchByArithmetic : public FormRule {
     Instruction* const is_near = build.Compare(error, scaled(distance, 0.25), Direction::kLt);
     Instruction* const is_wide = build.Compare(
         scaled(build.Unary(Opcode::kAbs, edges), 4 * epsilon), distance, Direction::kLt);
-    // The scale does not overflow.
-    Instruction* const is_finite =
-        build.Compare(spread(Scale(build, edges)), build.Uniform(shape, 1e30), Direction::kLt);
+    // The scale does not overflow, and is not so small that it becomes zero.
+    Instruction* const scale = spread(Scale(build, edges));
+    Instruction* const is_usual =
+        build.Binary(Opcode::kAnd, build.Compare(scale, build.Uniform(shape, 1e30), Direction::kLt),
+                     build.Compare(scale, build.Uniform(shape, 1e-30), Direction::kGt));
     return build.All(
-        build.Binary(Opcode::kAnd, build.Binary(Opcode::kAnd, is_near, is_wide), is_finite));
+        build.Binary(Opcode::kAnd, build.Binary(Opcode::kAnd, is_near, is_wide), is_usual));
   }
 
   static Instruction* Places(Instruction* edges, Instruction* values, const xla::Shape& shape,

@@ -47,7 +47,9 @@ class KernelSort : public KernelRule {
 
  protected:
   bool Matches(const Instruction* sort) const override {
-    return FindRowOrder(sort).has_value() && sort->operand_count() == 1;
+    const std::optional<SortOrder> order = FindRowOrder(sort);
+    return order.has_value() && sort->operand_count() == 1 &&
+           (!order->canonical || static_cast<const xla::HloSortInstruction*>(sort)->is_stable());
   }
 
   Instruction* Build(Instruction* sort) const override {

@@ -154,3 +154,26 @@ def test_sums_of_rows_are_those_of_their_ranges(starts):
     k = np.arange(100)
     inside = (k >= starts[:-1, None]) & (k < starts[1:, None])
     np.testing.assert_allclose(result, (inside * (values * x[columns])).sum(1), atol=1e-5)
+
+
+def test_a_search_among_few_edges_far_apart_finds_their_places():
+    edges = np.linspace(-1.6e38, 1.6e38, 4, dtype=np.float32)
+    values = np.array([1e38, -1e38, 0, 1.6e38, -1.6e38, 3e38], np.float32)
+    result = rewritten("search-by-arithmetic", jnp.searchsorted, edges, values)
+    np.testing.assert_array_equal(result, np.searchsorted(edges, values))
+
+
+SUBNORMAL = np.array([1e-40, -1e-40, 0, -0.0, 2e-40, 1, -1, -3e-40], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("rule", "function"),
+    [
+        ("kernel-sort", jnp.sort),
+        ("kernel-sort", lambda x: jnp.sort(x, descending=True)),
+        ("kernel-sort-pairs", jnp.argsort),
+    ],
+)
+def test_kernels_order_subnormal_numbers_as_jaxlib_does(rule, function):
+    result, expected = rewritten(rule, function, SUBNORMAL), jax.jit(function)(SUBNORMAL)
+    assert np.asarray(result).tobytes() == np.asarray(expected).tobytes()
