@@ -176,11 +176,10 @@ const RuleTopic kSmallMatrixKernels(402, [](std::vector<RulePtr>& rules) {
                Numerics::kClose},
       "small_cholesky"));
   rules.push_back(std::make_unique<KernelSmallLu>(
-      Identity{
-          "kernel-small-lu", "getrf(x) = kernel(x)",
-          "Factorizes matrices of at most 8 rows with the pivots of LAPACK, one in each lane of "
-          "vectors.",
-          Numerics::kClose},
+      Identity{"kernel-small-lu", "getrf(x) = kernel(x)",
+               "Factorizes matrices of at most 8 rows with partial pivoting, one in each lane of "
+               "vectors.",
+               Numerics::kClose},
       "small_lu"));
   rules.push_back(std::make_unique<KernelSmallSolve>(
       Identity{"kernel-small-solve", "trsm(x, y) = kernel(x, y)",
