@@ -109,9 +109,9 @@ def run(config: PeersConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from benchmarks.beside_torch.settings import use_cores
-    from benchmarks.peers.catalogue import ENVIRONMENTS, PeersRun, chosen_peers, measured
+    from benchmarks.peers.catalogue import ENVIRONMENTS, chosen_peers, measured
     from benchmarks.peers.page import findings, write_results
-    from benchmarks.peers.processes import fastest_blas
+    from benchmarks.peers.processes import PeersRun, fastest_blas
     from benchmarks.peers.results import PeersRow
     from hlograph.storage.atomic_write import write_text_atomically
 

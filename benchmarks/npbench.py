@@ -77,7 +77,7 @@ def run(config: NPBenchConfig, folder: Path) -> list[str]:
     from benchmarks.beside_torch.settings import use_cores
     from benchmarks.peers.npbench_measuring import NPBenchRun
     from benchmarks.peers.npbench_programs import programs_of_checkout
-    from benchmarks.peers.processes import fastest_blas
+    from benchmarks.peers.processes import PeersRun, fastest_blas
     from benchmarks.peers.results import PeersRow
     from hlograph.errors import HloError
 
@@ -88,7 +88,9 @@ def run(config: NPBenchConfig, folder: Path) -> list[str]:
     use_cores(config.threads)
     fastest_blas()
     save_provenance(config, folder)
-    conditions = NPBenchRun(folder, config.environments, config.budget, config.threads)
+    # Whether freed memory is kept is what is measured: plans set it, and nothing else.
+    peers = PeersRun(folder, config.environments, config.threads, variables={})
+    conditions = NPBenchRun(peers, config.budget)
     rows: list[PeersRow] = []
     with tqdm(chosen, unit="program", desc="npbench", disable=None) as bar:
         for program in bar:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.environments import PeerEnvironment
@@ -21,18 +18,25 @@ from benchmarks.peers.module_workers import (
     SearchWorker,
 )
 from benchmarks.peers.npbench_measuring import (
+    KEPT,
     NUMBA,
     NUMBA_ENVIRONMENT,
     WrongOutputsError,
     fastest_numba,
 )
 from benchmarks.peers.npbench_programs import NPBenchProgram, NPBenchWorker, NumbaWorker
-from benchmarks.peers.processes import MALLOC, PeerProcess, reason_of, timed_in_turns
+from benchmarks.peers.processes import (
+    SEARCH_SECONDS,
+    PeerProcess,
+    PeersRun,
+    reason_of,
+    searched,
+    timed_in_turns,
+)
 from benchmarks.peers.references import ModuleReference, NPBenchReference
 from benchmarks.peers.results import DEFAULT, PeersRow, PeerTimes
 from experiments.evaluate.run_folder import file_stem
 from hlograph.errors import UnknownNameError
-from hlograph.plans import Plan
 from hlograph.plans.enzyme import PIPELINES
 
 _JAX = ("jax==0.10.2", "jaxlib==0.10.2")
@@ -44,42 +48,6 @@ ONNX_ENVIRONMENT = PeerEnvironment(
     "onnx", ("jax2onnx==0.17.1", "onnxruntime==1.32.0", "openvino==2026.4.1", *_JAX)
 )
 ENVIRONMENTS = (ENZYME_ENVIRONMENT, IREE_ENVIRONMENT, ONNX_ENVIRONMENT, NUMBA_ENVIRONMENT)
-
-_SEARCH_SECONDS = 900.0  # beyond the budget
-
-
-@dataclass(frozen=True)
-class PeersRun:
-    """Conditions of a run.
-
-    Attributes:
-        folder: Folder of the run.
-        environments: Folder of the peers' environments.
-        threads: Threads of each peer.
-    """
-
-    folder: Path
-    environments: Path
-    threads: int
-
-    def start(
-        self, name: str, make: Callable[[], Any], environment: PeerEnvironment | None = None
-    ) -> PeerProcess:
-        """Starts a process.
-
-        Args:
-            name: Name of the peer.
-            make: Makes the worker in the process.
-            environment: Its environment; None takes that of this process.
-
-        Raises:
-            HloError: The environment cannot be made, or the process does not start.
-        """
-        python = sys.executable if environment is None else environment.python(self.environments)
-        # Measurements of earlier runs would make a search longer than its budget.
-        variables = {"HLOGRAPH_CACHE": str((self.folder / "cache").resolve())}
-        variables["TORCHINDUCTOR_CACHE_DIR"] = str((self.folder / "inductor").resolve())
-        return PeerProcess(name, python, make, self.threads, MALLOC | variables)
 
 
 @dataclass(frozen=True)
@@ -166,20 +134,16 @@ def _default(about: Preparation) -> tuple[PeerProcess, PeerTimes]:
 def _optimized(
     name: str, budget: float, about: Preparation
 ) -> tuple[PeerProcess | None, PeerTimes]:
-    plan = about.run.folder / "plans" / f"{budget:g}" / f"{file_stem(about.subject.name)}.json"
-    plan.parent.mkdir(parents=True, exist_ok=True)
-    seconds = None  # of a search in an earlier run
-    if not plan.is_file():
-        limit, begun = budget + _SEARCH_SECONDS, time.perf_counter()
+    def search(path: str) -> None:
         with about.run.start(name, partial(SearchWorker, about.folder)) as process:
-            process.call(SearchWorker.search, budget, str(plan), limit=limit)
-        seconds = time.perf_counter() - begun
-    found = Plan.load(plan)
-    if found.is_empty:
+            process.call(SearchWorker.search, budget, path, limit=budget + SEARCH_SECONDS)
+
+    file = about.run.folder / "plans" / f"{budget:g}" / f"{file_stem(about.subject.name)}.json"
+    plan, seconds = searched(file, search)
+    if plan.is_empty:
         return None, PeerTimes(compile_seconds=seconds, note=KEPT)
-    make = partial(JaxlibModuleWorker, about.folder, str(plan))
-    process, _ = about.compiled(name, make)
-    return process, PeerTimes(compile_seconds=seconds, note="; ".join(found.summary()))
+    process, _ = about.compiled(name, partial(JaxlibModuleWorker, about.folder, str(file)))
+    return process, PeerTimes(compile_seconds=seconds, note="; ".join(plan.summary()))
 
 
 def _enzyme(name: str, pipeline: str, about: Preparation) -> tuple[PeerProcess, PeerTimes]:
@@ -221,9 +185,6 @@ def _numba(about: Preparation) -> tuple[PeerProcess, PeerTimes]:
     about.stack.enter_context(process)
     return process, times
 
-
-KEPT = "jaxlib's default"
-"""Note of a search that found no faster plan."""
 
 PEERS: Mapping[str, Ready] = {
     DEFAULT: _default,

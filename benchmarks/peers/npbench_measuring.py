@@ -21,7 +21,14 @@ from benchmarks.peers.npbench_programs import (
     NumbaWorker,
     NumpyWorker,
 )
-from benchmarks.peers.processes import PeerProcess, reason_of, timed_in_turns
+from benchmarks.peers.processes import (
+    SEARCH_SECONDS,
+    PeerProcess,
+    PeersRun,
+    reason_of,
+    searched,
+    timed_in_turns,
+)
 from benchmarks.peers.results import DEFAULT, PeersRow, PeerTimes
 from experiments.evaluate.run_folder import file_stem
 from hlograph.errors import HloError
@@ -34,12 +41,12 @@ OPTIMIZE, ALONE, NUMBA = "optimize", "optimize, plan alone", "numba"
 """Names of the peers: with all that ``optimize`` does, without the setting of the process."""
 PEERS = (OPTIMIZE, ALONE, NUMBA)
 
-JAX_ENVIRONMENT = PeerEnvironment("jax")
 NUMBA_ENVIRONMENT = PeerEnvironment("numba", ("numba==0.68.1", "scipy==1.17.1"))
 
-_SEARCH_SECONDS = 900.0  # beyond the budget
+KEPT = "jaxlib's default"
+"""Note of a search that found no faster plan."""
+
 _VARIANT_SECONDS = 300.0
-_KEPT = "jaxlib's default"
 
 
 class WrongOutputsError(HloError):
@@ -51,16 +58,12 @@ class NPBenchRun:
     """Conditions of a run.
 
     Attributes:
-        folder: Folder of the run.
-        environments: Folder of the peers' environments.
+        peers: Those of all peers.
         budget: Seconds of each search.
-        threads: Threads of each peer.
     """
 
-    folder: Path
-    environments: Path
+    peers: PeersRun
     budget: float
-    threads: int
 
     def measured(self, program: NPBenchProgram) -> PeersRow:
         """Returns the times of a program: all peers check their outputs, and are timed in turns.
@@ -83,7 +86,7 @@ class NPBenchRun:
 
     def plan_file(self, program: NPBenchProgram) -> Path:
         """Returns the file of a program's plan."""
-        return self.folder / "plans" / f"{file_stem(program.name)}.json"
+        return self.peers.folder / "plans" / f"{file_stem(program.name)}.json"
 
     def start(self, name: str, worker: type[W], program: NPBenchProgram) -> PeerProcess:
         """Starts the process of a peer.
@@ -91,11 +94,8 @@ class NPBenchRun:
         Raises:
             HloError: The environment is not there, or the process does not start.
         """
-        environment = NUMBA_ENVIRONMENT if worker is NumbaWorker else JAX_ENVIRONMENT
-        python = environment.python(self.environments)
-        # Measurements of earlier runs would make a search longer than its budget.
-        variables = {"HLOGRAPH_CACHE": str((self.folder / "cache").resolve())}
-        return PeerProcess(name, python, partial(worker, program), self.threads, variables)
+        environment = NUMBA_ENVIRONMENT if worker is NumbaWorker else None
+        return self.peers.start(name, partial(worker, program), environment)
 
 
 class _Turns:
@@ -136,31 +136,24 @@ class _Turns:
             failed = PeerTimes(error=reason_of(error))
             self._times |= {OPTIMIZE: failed, ALONE: failed}
             return
-        times = PeerTimes(compile_seconds=seconds, note="; ".join(plan.summary()) or _KEPT)
+        times = PeerTimes(compile_seconds=seconds, note="; ".join(plan.summary()) or KEPT)
         for name, keeps in ((ALONE, False), (OPTIMIZE, True)):
             if keeps and plan.kept_memory is None:
                 self._same[name], self._times[name] = ALONE, times
             elif plan.is_empty and not keeps:
-                self._same[name], self._times[name] = DEFAULT, replace(times, note=_KEPT)
+                self._same[name], self._times[name] = DEFAULT, replace(times, note=KEPT)
             else:
                 self._add_plan(name, keeps, times)
 
     def _plan(self) -> tuple[Plan, float | None]:
         """Returns the plan, and the seconds of its search; None if that was in an earlier run."""
-        file, seconds = self._run.plan_file(self._program), None
-        if not file.is_file():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            limit = self._run.budget + _SEARCH_SECONDS
-            begun = time.perf_counter()
+
+        def search(path: str) -> None:
+            budget = self._run.budget
             with self._run.start("search", NPBenchJaxWorker, self._program) as process:
-                write_atomically(
-                    file,
-                    lambda path: process.call(
-                        NPBenchJaxWorker.search, self._run.budget, str(path), limit=limit
-                    ),
-                )
-            seconds = time.perf_counter() - begun
-        return Plan.load(file), seconds
+                process.call(NPBenchJaxWorker.search, budget, path, limit=budget + SEARCH_SECONDS)
+
+        return searched(self._run.plan_file(self._program), search)
 
     def _add_plan(self, name: str, keeps: bool, times: PeerTimes) -> None:
         file = str(self._run.plan_file(self._program))

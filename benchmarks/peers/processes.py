@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.worker import PeerWorker
 from hlograph.comparing.timing import turns_of
 from hlograph.errors import HloError, WorkerLostError
@@ -14,6 +18,8 @@ from hlograph.execution.load import Reading
 from hlograph.isolation import InterpreterProcess
 from hlograph.measuring.trial import Effort
 from hlograph.optimization.process_settings import ENVIRONMENT
+from hlograph.plans import Plan
+from hlograph.storage.atomic_write import write_atomically
 
 R = TypeVar("R")
 
@@ -22,6 +28,9 @@ TURNS = Effort(pairs=30, block_seconds=0.02, max_seconds=12.0, thorough=False, l
 
 SECONDS = 600.0
 """Seconds that a compilation, a comparison or a block of calls may take."""
+
+SEARCH_SECONDS = 900.0
+"""Seconds that a search may take beyond its budget."""
 
 _ROOT = Path(__file__).parents[2]
 _ERROR_SHOWN = 200
@@ -94,6 +103,57 @@ class PeerProcess:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class PeersRun:
+    """Conditions of a run.
+
+    Attributes:
+        folder: Folder of the run.
+        environments: Folder of the peers' environments.
+        threads: Threads of each peer.
+        variables: Environment variables of all peers.
+    """
+
+    folder: Path
+    environments: Path
+    threads: int
+    variables: Mapping[str, str] = field(default_factory=lambda: MALLOC)
+
+    def start(
+        self, name: str, make: Callable[[], Any], environment: PeerEnvironment | None = None
+    ) -> PeerProcess:
+        """Starts a process.
+
+        Args:
+            name: Name of the peer.
+            make: Makes the worker in the process.
+            environment: Its environment; None takes that of this process.
+
+        Raises:
+            HloError: The environment cannot be made, or the process does not start.
+        """
+        python = sys.executable if environment is None else environment.python(self.environments)
+        # Measurements of earlier runs would make a search longer than its budget.
+        variables = {"HLOGRAPH_CACHE": str((self.folder / "cache").resolve())}
+        variables["TORCHINDUCTOR_CACHE_DIR"] = str((self.folder / "inductor").resolve())
+        return PeerProcess(name, python, make, self.threads, {**self.variables, **variables})
+
+
+def searched(file: Path, search: Callable[[str], Any]) -> tuple[Plan, float | None]:
+    """Returns the plan of a file, and the seconds of its search; None if an earlier run made it.
+
+    Args:
+        file: The file.
+        search: Searches and writes the plan to a path.
+    """
+    if file.is_file():
+        return Plan.load(file), None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    write_atomically(file, lambda path: search(str(path)))
+    return Plan.load(file), time.perf_counter() - begun
 
 
 class PeerFailedError(HloError):

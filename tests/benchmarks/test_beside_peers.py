@@ -3,8 +3,9 @@
 import pytest
 
 from benchmarks.beside_peers import main
-from benchmarks.peers.catalogue import PEERS, PeerProgram, PeersRun, chosen_peers, measured
+from benchmarks.peers.catalogue import PEERS, PeerProgram, chosen_peers, measured
 from benchmarks.peers.environments import PeerEnvironment
+from benchmarks.peers.processes import PeersRun
 from benchmarks.peers.results import DEFAULT, PeersRow
 from hlograph.errors import UnknownNameError
 
