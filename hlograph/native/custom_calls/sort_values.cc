@@ -15,10 +15,10 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-// Numbers of values of a row that are equal to values of other bits, in the canonical order.
-struct UnlikeCounts {
-  int64_t nans = 0;
-  int64_t zeros = 0;  // other than 0
+// The values of a row that are equal to values of other bits, in the canonical order.
+struct UnlikeValues {
+  int64_t nans = 0;        // their number
+  bool has_zeros = false;  // other than 0
 };
 
 template <Coding coding, typename Integer>
@@ -28,7 +28,7 @@ HLOGRAPH_FOR_EACH_CPU void FlipBits(const Integer* bits, Integer* keys, int64_t 
 
 // Writes the keys of floats in the canonical order: all NaNs have the greatest.
 template <typename Integer>
-HLOGRAPH_FOR_EACH_CPU UnlikeCounts FlipCanonically(const Integer* bits, Integer* keys,
+HLOGRAPH_FOR_EACH_CPU UnlikeValues FlipCanonically(const Integer* bits, Integer* keys,
                                                    int64_t count, Integer infinity) {
   Integer has_nans = 0, has_zeros = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -39,16 +39,12 @@ HLOGRAPH_FOR_EACH_CPU UnlikeCounts FlipCanonically(const Integer* bits, Integer*
     const Integer key = is_zero ? Integer{0} : Flipped<Coding::kFloat>(bits[i]);
     keys[i] = is_nan ? std::numeric_limits<Integer>::max() : key;
   }
-  UnlikeCounts counts;
+  UnlikeValues unlike;
   if (has_nans) {
-    for (int64_t i = 0; i < count; ++i) counts.nans += IsNanOfBits(bits[i], infinity);
+    for (int64_t i = 0; i < count; ++i) unlike.nans += IsNanOfBits(bits[i], infinity);
   }
-  if (has_zeros) {
-    for (int64_t i = 0; i < count; ++i) {
-      counts.zeros += IsZeroOfBits(bits[i], infinity) && bits[i] != 0;
-    }
-  }
-  return counts;
+  unlike.has_zeros = has_zeros != 0;
+  return unlike;
 }
 
 // Writes the bits for which `is_chosen` is true, in their order.
@@ -61,14 +57,14 @@ void CopyChosen(const Integer* bits, int64_t count, const Chosen& is_chosen, Int
 
 // Puts values that are equal, of other bits, into the order in which they were: the sort is stable.
 template <typename Integer>
-void RestoreOrder(const Integer* bits, Integer* sorted, int64_t count, UnlikeCounts counts,
+void RestoreOrder(const Integer* bits, Integer* sorted, int64_t count, UnlikeValues unlike,
                   Integer infinity, bool descending) {
-  if (counts.nans > 0) {
+  if (unlike.nans > 0) {
     CopyChosen(
         bits, count, [=](Integer value) { return IsNanOfBits(value, infinity); },
-        descending ? sorted : sorted + count - counts.nans);
+        descending ? sorted : sorted + count - unlike.nans);
   }
-  if (counts.zeros > 0) {
+  if (unlike.has_zeros) {
     const auto is_zero = [=](Integer value) { return IsZeroOfBits(value, infinity); };
     Integer* zeros = sorted;
     while (!is_zero(*zeros)) ++zeros;
@@ -79,16 +75,16 @@ void RestoreOrder(const Integer* bits, Integer* sorted, int64_t count, UnlikeCou
 template <Coding coding, typename Integer>
 void SortRow(const Integer* bits, Integer* sorted, int64_t count, bool descending, bool canonical,
              Integer infinity) {
-  UnlikeCounts counts;
+  UnlikeValues unlike;
   if (coding == Coding::kFloat && canonical) {
-    counts = FlipCanonically(bits, sorted, count, infinity);
+    unlike = FlipCanonically(bits, sorted, count, infinity);
   } else {
     FlipBits<coding>(bits, sorted, count);
   }
   SortIntegers(sorted, count);
   FlipBits<coding>(sorted, sorted, count);
   if (descending) std::reverse(sorted, sorted + count);
-  RestoreOrder(bits, sorted, count, counts, infinity, descending);
+  RestoreOrder(bits, sorted, count, unlike, infinity, descending);
 }
 
 template <typename Integer>

@@ -13,6 +13,7 @@
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
@@ -141,6 +142,10 @@ std::optional<SortOrder> FindOrder(const Instruction* sort) {
     return std::nullopt;
   }
   return SortOrder{one / 2, is_less != (one < two), lhs.canonical};
+}
+
+bool IsStable(const Instruction* sort) {
+  return static_cast<const xla::HloSortInstruction*>(sort)->is_stable();
 }
 
 bool IsPosition(const Instruction* value, int64_t dimension) {

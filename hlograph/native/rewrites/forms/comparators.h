@@ -26,6 +26,9 @@ struct SortOrder {
 // The order of a plain and valid sort of arrays of fixed size; none if it compares in another way.
 std::optional<SortOrder> FindOrder(const Instruction* sort);
 
+// Returns true for a sort that keeps the order of elements that are equal to it.
+bool IsStable(const Instruction* sort);
+
 // Returns true for a value that is equal to its position along the dimension.
 bool IsPosition(const Instruction* value, int64_t dimension);
 

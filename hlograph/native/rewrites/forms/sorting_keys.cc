@@ -12,7 +12,6 @@
 #include "hlograph/native/rewrites/forms/integer_keys.h"
 #include "hlograph/native/rewrites/forms/sorting.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
@@ -23,10 +22,6 @@ namespace hlograph {
 namespace {
 
 using Opcode = xla::HloOpcode;
-
-bool IsStable(const Instruction* sort) {
-  return static_cast<const xla::HloSortInstruction*>(sort)->is_stable();
-}
 
 class SortByIntegerKeys : public FormRule {
  public:

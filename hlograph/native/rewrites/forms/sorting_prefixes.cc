@@ -16,7 +16,6 @@
 #include "hlograph/native/rewrites/forms/integer_keys.h"
 #include "hlograph/native/rewrites/forms/sorting.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
@@ -105,7 +104,7 @@ class SortPrefixAsTopK : public CalleeRule {
     }
     const Instruction* const key = prefix->sort->operand(prefix->order.key);
     if (!HasKeys(key->shape().element_type(), 32)) return false;
-    return static_cast<const xla::HloSortInstruction*>(prefix->sort)->is_stable();
+    return IsStable(prefix->sort);
   }
 
   Instruction* Build(Instruction* slice) const override {

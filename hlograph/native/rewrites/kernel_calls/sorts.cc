@@ -9,7 +9,6 @@
 #include "hlograph/native/rewrites/forms/sorting.h"
 #include "hlograph/native/rewrites/kernel_calls/kernel_rule.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
@@ -48,8 +47,7 @@ class KernelSort : public KernelRule {
  protected:
   bool Matches(const Instruction* sort) const override {
     const std::optional<SortOrder> order = FindRowOrder(sort);
-    return order.has_value() && sort->operand_count() == 1 &&
-           (!order->canonical || static_cast<const xla::HloSortInstruction*>(sort)->is_stable());
+    return order.has_value() && sort->operand_count() == 1 && (!order->canonical || IsStable(sort));
   }
 
   Instruction* Build(Instruction* sort) const override {
@@ -65,8 +63,7 @@ class KernelSortPairs : public KernelRule {
 
  protected:
   bool Matches(const Instruction* sort) const override {
-    if (!FindRowOrder(sort).has_value() || sort->operand_count() < 2 ||
-        !static_cast<const xla::HloSortInstruction*>(sort)->is_stable()) {
+    if (!FindRowOrder(sort).has_value() || sort->operand_count() < 2 || !IsStable(sort)) {
       return false;
     }
     for (const Instruction* operand : sort->operands()) {
