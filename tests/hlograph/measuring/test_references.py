@@ -25,7 +25,7 @@ from hlograph.measuring.trial import Job
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.known_faults import KNOWN_FAULTS, faults_of
 from tests.hlograph.faulty_programs import DIES, NUMBERS, WRONG, folds_much
-from tests.hlograph.measuring.quick_worker import QuickWorker
+from tests.hlograph.measuring.reference_workers import QuickWorker, UnstableWorker
 
 REPORTS = {
     "matvec": "jax#39103",
@@ -79,7 +79,7 @@ def test_each_known_fault_is_there(name):
     np.testing.assert_allclose(output.astype(expected.dtype), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_default_that_reads_wrong_memory_differs_from_itself():
+def test_a_default_that_reads_wrong_memory_is_wrong():
     _faulty("negative_padding")
     image = np.random.default_rng(0).standard_normal((1, 1, 4096, 8), np.float32)
     kernel = np.eye(8, dtype=np.float32).reshape(1, 1, 8, 8)
@@ -91,9 +91,16 @@ def test_a_default_that_reads_wrong_memory_differs_from_itself():
         )
 
     judgement = judge_default(_job(far_outside, [image, kernel]))
+    assert judgement.verdict == "differs"  # from run to run, too, if that memory changes
+
+
+def test_a_default_that_differs_from_itself_is_wrong(monkeypatch):
+    monkeypatch.setattr(references, "ImplementationWorker", UnstableWorker)
+    judgement = judge_default(_job(jnp.tanh, [np.linspace(-1.0, 1.0, 64, dtype=np.float32)]))
     assert judgement.verdict == "differs"
     assert judgement.unstable
     assert "differs from itself from run to run" in judgement.reason
+    assert judgement.plan is not None  # with which it is right
 
 
 def test_rounding_that_grows_is_no_wrong_memory():
