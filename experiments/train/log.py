@@ -159,7 +159,7 @@ def _speed(calls: int, report: IterationReport) -> dict[str, float]:
 
 
 def flat_settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings as one level of names, as the hparams tab wants them."""
+    """Returns nested settings as one level of names, as the hparams tab wants them."""
     flat: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, Mapping):

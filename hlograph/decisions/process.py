@@ -317,7 +317,7 @@ class Process(ABC, Generic[S]):
         raise TypeError(f"actions of {type(self).__name__} have no features")
 
     def leave(self, player: LiveModule[S]) -> None:
-        """Called when a player leaves its state for good."""
+        """Ends what a state holds, when a player leaves it for good."""
 
     def repeat(self, module: Module, action: str) -> None:
         """Takes an action again, in place, on a module for which its result is known."""

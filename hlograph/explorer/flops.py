@@ -70,7 +70,7 @@ def _dot(graph: HloGraph, node: int, left: int) -> float:
 
 
 def _convolution(graph: HloGraph, node: int, kernel: int) -> float:
-    """Each element of the result is a sum of products with the kernel of one output feature."""
+    """Returns the operations of a convolution: a kernel of one output feature for each element."""
     dims = graph.dims(kernel)
     kernels = _integers(graph, node, "conv_kernel")  # input feature, output feature, spatial
     outputs = dims[kernels[1]] if len(kernels) > 1 else 1
