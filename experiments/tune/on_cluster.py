@@ -20,7 +20,7 @@ from experiments.tune.results import RaceResult
 from experiments.workers.worker import needing_ray
 from hlograph.errors import WorkerLostError
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.cache import Measurements
+from hlograph.optimization.measurements import Measurements
 from hlograph.storage.atomic_write import write_bytes_atomically
 from hlograph.storage.machine import Machine
 

@@ -16,7 +16,8 @@ from experiments.tune.results import RaceResult
 from hlograph.errors import HloError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
-from hlograph.optimization.cache import CacheKey, Measurements
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.race import (
     WORKERS,
     Race,

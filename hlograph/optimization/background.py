@@ -21,9 +21,10 @@ from typing import Any
 from hlograph.errors import HloError
 from hlograph.isolation import SideProcess
 from hlograph.measuring.trial import Job
-from hlograph.optimization.cache import CacheKey, Measurements, plans_of_earlier_version
+from hlograph.optimization.cache import CacheKey, plans_of_earlier_version
 from hlograph.optimization.function import CompilePlan, OptimizedFunction
 from hlograph.optimization.judging import against_default, judged_before, warn_of_default
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import check_importable
 from hlograph.optimization.optimizing import (
     check_numerics,

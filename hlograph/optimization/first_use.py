@@ -13,7 +13,8 @@ from dataclasses import replace
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import SCREEN, Job, MeasurementRequest, PlanMeasurement
-from hlograph.optimization.cache import CacheKey, Measurements
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.objectives import within_memory
 from hlograph.plans import Measured, Plan
 

@@ -13,9 +13,10 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.implementations import plain_plan
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
-from hlograph.optimization.cache import CacheKey, Measurements, Store, plans_of_earlier_version
+from hlograph.optimization.cache import CacheKey, Store, plans_of_earlier_version
 from hlograph.optimization.first_use import note_judged, refusal_here
 from hlograph.optimization.leading import leads
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
 from hlograph.optimization.process_settings import advice, with_kept_memory
 from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of, start_workers

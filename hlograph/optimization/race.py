@@ -19,7 +19,7 @@ from hlograph.isolation import start_server
 from hlograph.measuring.references import Judgement
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, MeasurementRequest, PlanMeasurement
-from hlograph.optimization.cache import Measurements, Store
+from hlograph.optimization.cache import Store
 from hlograph.optimization.judging import DefaultOnTrial
 from hlograph.optimization.leading import (
     finalists,
@@ -29,6 +29,7 @@ from hlograph.optimization.leading import (
     safe_ratio,
     winner_of,
 )
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import MakeMethod, Proposers
 from hlograph.optimization.methods import methods as methods_by_name
 from hlograph.optimization.objectives import by_objective, within_memory

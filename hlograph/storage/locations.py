@@ -156,6 +156,11 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "hlograph"
 
 
+def cache_bytes() -> int:
+    """Returns the bytes that each folder of the cache may take; ``$HLOGRAPH_CACHE_MB`` or 512."""
+    return int(float(os.environ.get("HLOGRAPH_CACHE_MB", 512)) * 1e6)
+
+
 def folder_size(folder: Path) -> int:
     """Returns the bytes of the files of a folder, without those of folders in it."""
     return sum(size for _, size, _ in _files(folder))

@@ -12,7 +12,7 @@ from experiments.tune.__main__ import TuneConfig, main, races
 from experiments.tune.programs import programs_of
 from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 from hlograph import HloError
-from hlograph.optimization.cache import Measurements
+from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.tiny_program import write_program
 from tests.hlograph.own_machine import own_lock, short_finals
 

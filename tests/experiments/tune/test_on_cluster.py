@@ -11,7 +11,7 @@ import pytest
 from experiments.tune.__main__ import main
 from experiments.tune.races import TuningRace
 from experiments.tune.results import RaceResult
-from hlograph.optimization.cache import Measurements
+from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.competitors import GATE, WIDTHS
 from tests.experiments.tune.tiny_program import write_program
 from tests.experiments.workers.ray.two_nodes import NODE, one_node

@@ -11,7 +11,7 @@ from experiments.tune.races import TuningRace
 from experiments.tune.results import RaceResult
 from hlograph import HloError
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.cache import Measurements
+from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.competitors import WIDTHS
 from tests.experiments.tune.tiny_program import write_program
 from tests.hlograph.own_machine import own_lock, short_finals

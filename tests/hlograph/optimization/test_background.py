@@ -22,8 +22,9 @@ from hlograph.errors import HloError, UnknownNameError, WorkerLostError
 from hlograph.measuring.implementations import plain_plan
 from hlograph.optimization import SearchSettings, Store, background
 from hlograph.optimization.background import BackgroundSearch
-from hlograph.optimization.cache import EARLIER_VERSION, CacheKey, Measurements
+from hlograph.optimization.cache import EARLIER_VERSION, CacheKey
 from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, register
 from hlograph.plans import Plan, PlanError, compile_lowered
 from tests.hlograph.optimization import background_reports as reports

@@ -11,7 +11,8 @@ import hlograph
 from hlograph.execution.host import host
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization import Store, first_use
-from hlograph.optimization.cache import CacheKey, Measurements
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.measurements import Measurements
 from hlograph.plans import Measured, Plan
 from hlograph.storage.machine import machine
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job

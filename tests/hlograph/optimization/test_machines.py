@@ -8,7 +8,8 @@ import pytest
 import hlograph
 from hlograph.optimization import Store, optimizing
 from hlograph.optimization import cache as module
-from hlograph.optimization.cache import CacheKey, Measurements, plans_of_earlier_version
+from hlograph.optimization.cache import CacheKey, plans_of_earlier_version
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.optimizing import stored_plan
 from hlograph.plans import Measured, Plan, PlanRefusedError
 from hlograph.storage.machine import machine

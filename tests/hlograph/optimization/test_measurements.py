@@ -8,8 +8,8 @@ import pytest
 
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.verification import Checks
-from hlograph.optimization import cache as module
-from hlograph.optimization.cache import Measurements
+from hlograph.optimization import measurements as module
+from hlograph.optimization.measurements import Measurements
 from hlograph.plans import Measured, Placement, Plan
 from tests.hlograph.optimization import proposals
 

@@ -13,7 +13,8 @@ from hlograph.measuring.implementations import plain_plan
 from hlograph.measuring.trial import SCREEN, PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
-from hlograph.optimization.cache import CacheKey, Measurements
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, Proposers, methods, names
 from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
 from hlograph.optimization.race import Race, SearchSettings, plan_of
@@ -283,7 +284,7 @@ def test_ctrl_c_while_an_outcome_is_written_does_not_lose_it(cache, monkeypatch)
         if pressed:
             raise pressed.pop()
 
-    monkeypatch.setattr("hlograph.optimization.cache.os.fsync", interrupt)
+    monkeypatch.setattr("hlograph.optimization.measurements.os.fsync", interrupt)
     found = Race(job, SearchSettings(60.0, (f"{HERE}:endless",)), measurements)
     found.run()
     assert found.interrupted

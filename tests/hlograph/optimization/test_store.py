@@ -14,8 +14,9 @@ import hlograph
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import Store, optimizing
-from hlograph.optimization import cache as optimization_cache
-from hlograph.optimization.cache import CacheKey, Measurements
+from hlograph.optimization import measurements as optimization_measurements
+from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.optimizing import fitting, stored_plan
 from hlograph.plans import Measured, Plan, Program
 from hlograph.storage.machine import machine
@@ -80,7 +81,7 @@ def test_a_stored_plan_is_compared_again_after_an_update_of_hlograph(cache, monk
         store.put(key, plan)
         assert store.get(key) == stored_plan(job, store).plan == plan
         assert store.outdated(key) is None
-    monkeypatch.setattr(optimization_cache, "rules_digest", lambda: "of another extension")
+    monkeypatch.setattr(optimization_measurements, "rules_digest", lambda: "of another extension")
     assert store.get(key) is stored_plan(job, store).plan is None
     assert store.outdated(key) == steps
     fast = hlograph.optimize(small_function, X, budget=0.1, methods=f"{HERE}:silent")
