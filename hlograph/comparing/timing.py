@@ -44,7 +44,7 @@ QUICK = Effort(pairs=15, block_seconds=0.005, max_seconds=1.0, thorough=False, l
 
 def turns_of(
     programs: Sequence[Timed],
-    effort: Effort = FINAL,
+    effort: Effort,
     stop: Callable[[Turns], bool] = lambda turns: False,
 ) -> Turns:
     """Times programs in turns, while nothing else of this user compiles or is measured.
@@ -79,7 +79,7 @@ def quiet_turns_of(programs: Sequence[Timed]) -> Turns:
     """
     tries: list[Turns] = []
     while len(tries) < _ATTEMPTS and (not tries or min(map(_noise, tries)) > _QUIET):
-        tries.append(turns_of(programs))
+        tries.append(turns_of(programs, FINAL))
     return min(tries, key=_noise)
 
 

@@ -5,8 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from hlograph.comparing import recovering, timing
 from hlograph.measuring import trial
-from hlograph.optimization import optimizing, race
+from hlograph.optimization import optimizing, process_settings, race
+
+HAVE_FINALS = (trial, optimizing, race, process_settings, timing, recovering)
+"""Modules that time winners."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +34,6 @@ def short_finals():
     """Times winners for a moment, not for seconds; their outputs are compared as ever."""
     short = replace(trial.FINAL, pairs=6, block_seconds=0.001, max_seconds=0.5)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (trial, optimizing, race):
+        for module in HAVE_FINALS:
             patch.setattr(module, "FINAL", short)
         yield
