@@ -42,7 +42,22 @@ def _of_shared(opcode_operands: str, shared: int) -> MakeProgram:
     return program
 
 
+def _outer(x: Any, y: Any) -> Any:
+    return jnp.einsum("ij,kl->ijkl", x, y)
+
+
 DOTS = (
+    Boundary(
+        "contraction-order",
+        "one of the first two arrays has all of an index that is summed with the third",
+        either(
+            of(lambda x, y, w: jnp.einsum("ij,ijkl->ikl", w, _outer(x, y)), "16x16 16x16 16x16"),
+            of(
+                lambda x, y, w: _outer(x, y).transpose(0, 2, 1, 3).reshape(256, 256) @ w,
+                "16x16 16x16 256",
+            ),
+        ),
+    ),
     Boundary(
         "short-dot-as-slices",
         "one contracted dimension of at most 8 elements",

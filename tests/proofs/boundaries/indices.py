@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from tests.proofs.boundaries.boundary import Boundary, either, of
@@ -28,7 +29,68 @@ def _one_hot(equation: str, *, exact: bool = True) -> Callable[[], str]:
     return of(function, "s32:6 4x3" if equation == "ak,kf->af" else "s32:6 6x3")
 
 
+def _eight_bits(classes: int) -> Callable[[], str]:
+    """Returns counts of classes whose numbers are of 8 bits."""
+
+    def function(labels: Any) -> Any:
+        numbers = lax.iota(jnp.uint8, classes)
+        return (labels.astype(jnp.uint8)[:, None] == numbers).sum(0)
+
+    return of(function, "s32:6")
+
+
+def _selected(dims: str) -> Callable[[], str]:
+    """Returns a program that selects an updated array by a predicate of these dimensions."""
+
+    def function(x: Any, p: Any, i: Any, y: Any) -> Any:
+        mask = p[:, None] > 0 if p.ndim == 1 else p > 0
+        return jnp.where(mask, lax.dynamic_update_slice(x, y, (0, i)), x)
+
+    return of(function, f"4x6 {dims} s32: 4x2")
+
+
+def _scattered(method: str, *places: int) -> Callable[[], str]:
+    """Returns a scatter to known rows."""
+    return of(lambda x, y: getattr(x.at[np.array(places)], method)(y), f"4x3 {len(places)}x3")
+
+
 INDICES = (
+    Boundary(
+        "one-hot-sum-as-scatter",
+        "the sum is over dimensions of the labels, not over the classes",
+        either(
+            of(lambda i: (i[:, None] == jnp.arange(4)).sum(0), "s32:6"),
+            of(lambda i: (i[:, None] == jnp.arange(4)).sum(1), "s32:6"),
+        ),
+    ),
+    Boundary(
+        "one-hot-sum-as-scatter",
+        "classes have different numbers in the type of the labels",
+        either(_eight_bits(256), _eight_bits(257)),
+    ),
+    Boundary(
+        "update-of-select",
+        "the predicate is the same for all elements of a slice that is updated",
+        either(_selected("4"), _selected("4x6")),
+    ),
+    Boundary(
+        "scatter-as-gather",
+        "known positions",
+        either(
+            _scattered("set", 2, 0, 1),
+            of(lambda x, i, y: x.at[i].set(y), "4x3 s32:3 3x3"),
+        ),
+    ),
+    Boundary(
+        "scatter-as-gather",
+        "each at most once",
+        either(_scattered("add", 2, 0, 1), _scattered("add", 2, 0, 2)),
+    ),
+    Boundary(
+        "scatter-as-gather",
+        "updates replace what there is, or are added",
+        either(_scattered("set", 2, 0, 1), _scattered("multiply", 2, 0, 1)),
+    ),
     Boundary("gather-as-slices", "known positions in at most 16 pieces", lambda n: _rows(n)()),
     Boundary(
         "gather-at-constant-as-slice",

@@ -28,7 +28,25 @@ def _unrolled(least: int) -> MakeProgram:
     return lambda n: _loop(least, None if n else "given")
 
 
+def _range_sums(step: Callable[..., Any]) -> Callable[[], str]:
+    """Returns a loop of sums of what lies between two bounds."""
+
+    def run(numbers: Any, bounds: Any, x: Any) -> Any:
+        def body(i: Any, sums: Any) -> Any:
+            mask = (numbers >= bounds[i]) & (numbers < bounds[i + 1])
+            return sums.at[i].set(jnp.where(mask, step(i, x), 0).sum())
+
+        return lax.fori_loop(0, 4, body, jnp.zeros(4))
+
+    return of(run, "64 5 64")
+
+
 LOOPS = (
+    Boundary(
+        "range-sums-by-segment",
+        "what is summed does not depend on the iteration",
+        either(_range_sums(lambda i, x: x), _range_sums(lambda i, x: x * i)),
+    ),
     Boundary("unroll-loop:4", "at least 8 iterations", _loop),
     Boundary("unroll-loop:8", "at least 16 iterations", _loop),
     Boundary("unroll-loop:whole", "at most 16 iterations", _loop),
