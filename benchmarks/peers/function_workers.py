@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.peers.npbench_programs import NPBenchJaxWorker, NPBenchProgram
-from benchmarks.peers.worker import PeerWorker, plainly
+from benchmarks.peers.worker import CallWorker, plainly
 from hlograph.errors import HloError
 
 _DATASETS = Path(__file__).parents[2] / "datasets"
@@ -24,7 +24,7 @@ class NoVersionError(HloError):
     """Raised when a program has no version for a peer, which is then not asked for it."""
 
 
-class OnnxWorker(PeerWorker):
+class OnnxWorker(CallWorker):
     """A function in JAX as jax2onnx exports it, in ONNX Runtime or OpenVINO.
 
     Args:
@@ -190,7 +190,7 @@ def _recipes() -> Iterator[Any]:
         yield from source.recipes()
 
 
-class TorchWorker(PeerWorker):
+class TorchWorker(CallWorker):
     """A program's version in PyTorch, eager or by ``torch.compile``.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.worker import PeerWorker
+from benchmarks.peers.worker import CallWorker, PeerWorker
 
 INPUTS, MODULE, PROGRAM = "inputs.pickle", "module.mlir", "program.pickle"
 
@@ -51,9 +51,9 @@ class JaxlibModuleWorker(PeerWorker):
         """Runs the program once, and returns its outputs."""
         return self._run.outputs()
 
-    def seconds(self, calls: int) -> float:
-        """See ``PeerWorker.seconds``; donated arguments are copied outside of the clock."""
-        return self.rested(self._run.seconds, calls)
+    def timed(self, calls: int) -> float:
+        """See ``PeerWorker.timed``; donated arguments are copied outside of the clock."""
+        return self._run.seconds(calls)
 
 
 class SearchWorker:
@@ -115,7 +115,7 @@ class EnzymeWorker:
         return seconds
 
 
-class IreeWorker(PeerWorker):
+class IreeWorker(CallWorker):
     """A program as IREE compiles it for this processor.
 
     Args:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.worker import PeerWorker
+from benchmarks.peers.worker import CallWorker
 from hlograph.errors import HloError
 
 NUMBA_VARIANTS = {
@@ -133,7 +133,7 @@ def results_of(returned: Any) -> list[Any]:
     return list(returned) if isinstance(returned, tuple | list) else [returned]
 
 
-class NPBenchWorker(PeerWorker):
+class NPBenchWorker(CallWorker):
     """A version of a program, with its inputs.
 
     Args:
@@ -182,9 +182,9 @@ class NPBenchWorker(PeerWorker):
 
     def screened(self) -> list[float]:
         """Returns seconds of some calls outside of the turns."""
-        seconds = [self._timed_call() for _ in range(_LEAST_CALLS)]
+        seconds = [self.timed_call() for _ in range(_LEAST_CALLS)]
         while len(seconds) < _MOST_CALLS and sum(seconds) < _SCREENED:
-            seconds.append(self._timed_call())
+            seconds.append(self.timed_call())
         return seconds
 
 

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.worker import PeerWorker
 from hlograph.comparing.timing import turns_of
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.execution.load import Reading
-from hlograph.isolation import InterpreterProcess
+from hlograph.isolation import InterpreterOwner, InterpreterProcess
 from hlograph.measuring.trial import Effort
 from hlograph.optimization.process_settings import ENVIRONMENT
 from hlograph.plans import Plan
@@ -39,7 +39,7 @@ MALLOC = {name: value for name, _, value in (p.partition("=") for p in ENVIRONME
 """Environment in which glibc keeps freed memory, the same for all peers where it is asked for."""
 
 
-class PeerProcess:
+class PeerProcess(InterpreterOwner):
     """A process of a peer's interpreter, with one worker in it.
 
     Args:
@@ -93,16 +93,6 @@ class PeerProcess:
     def reading(self) -> Reading:
         """Returns what the system has counted for the process."""
         return self.call(PeerWorker.reading)
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ Processes of all peers import this, so it needs nothing but numpy.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,40 +34,49 @@ def plainly() -> Iterator[None]:
         raise HloError(f"{type(error).__name__}: {error}") from error
 
 
-class PeerWorker:
+class PeerWorker(ABC):
     """A program as one peer runs it."""
 
     def __init__(self) -> None:
         self._read = LoadMeter()
         self._last = 0.0
 
-    def prepared(self) -> Any:
-        """Returns the arguments of one call, which are made outside of the clock."""
-        raise NotImplementedError
-
-    def run(self, prepared: Any) -> Any:
-        """Makes one call and waits for its results."""
-        raise NotImplementedError
+    @abstractmethod
+    def timed(self, calls: int) -> float:
+        """Returns the mean seconds of some calls, one after the other."""
 
     def seconds(self, calls: int) -> float:
         """Returns the mean seconds of some calls, after a pause and an untimed call."""
-        return self.rested(lambda n: sum(self._timed_call() for _ in range(n)) / n, calls)
-
-    def rested(self, timed: Callable[[int], float], calls: int) -> float:
-        """Returns what a function that times calls returns, after a pause and an untimed call."""
         time.sleep(PAUSE)
         with plainly():
             if self._last < _SLOW:
-                timed(1)
-            self._last = timed(calls)
+                self.timed(1)
+            self._last = self.timed(calls)
         return self._last
-
-    def _timed_call(self) -> float:
-        prepared = self.prepared()
-        begun = time.perf_counter()
-        self.run(prepared)
-        return time.perf_counter() - begun
 
     def reading(self) -> Reading:
         """Returns what the system has counted for this process."""
         return self._read()
+
+
+class CallWorker(PeerWorker):
+    """A program that is a function of Python, of whose calls each is timed by itself."""
+
+    @abstractmethod
+    def prepared(self) -> Any:
+        """Returns the arguments of one call, which are made outside of the clock."""
+
+    @abstractmethod
+    def run(self, prepared: Any) -> Any:
+        """Makes one call and waits for its results."""
+
+    def timed(self, calls: int) -> float:
+        """Returns the mean seconds of some calls."""
+        return sum(self.timed_call() for _ in range(calls)) / calls
+
+    def timed_call(self) -> float:
+        """Returns the seconds of one call."""
+        prepared = self.prepared()
+        begun = time.perf_counter()
+        self.run(prepared)
+        return time.perf_counter() - begun

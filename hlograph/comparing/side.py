@@ -16,7 +16,7 @@ from hlograph.execution import lock
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.load import LoadMeter, Reading
 from hlograph.execution.runs import Run
-from hlograph.isolation import InterpreterProcess
+from hlograph.isolation import InterpreterOwner, InterpreterProcess
 from hlograph.optimization.named_function import NamedFunction
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.flags import FlagValue
@@ -172,7 +172,7 @@ class JaxlibPrograms:
         ]
 
 
-class Interpreter:
+class Interpreter(InterpreterOwner):
     """A Python with its jaxlib, and the process in which it compiles and runs programs.
 
     Args:
@@ -241,16 +241,6 @@ class Interpreter:
         """Ends the process and starts a fresh one, without programs."""
         self._process.close()
         self._process = InterpreterProcess(*self._arguments)
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _call(self, method: Any, *args: Any) -> Any:
         return self._process.call(method, _SECONDS, *args)

@@ -10,7 +10,8 @@ task. Before and after an operation that may end the process, this function call
 
 ``Remote`` is an object in a worker process, whose methods are called one at a time.
 
-``InterpreterProcess`` is such an object in a process of another Python.
+``InterpreterProcess`` is such an object in a process of another Python, which an
+``InterpreterOwner`` ends.
 
 ``SideProcess`` is another kind of process: it performs one long task beside the program, and may
 have workers of its own.
@@ -19,7 +20,7 @@ have workers of its own.
 from __future__ import annotations
 
 from hlograph.isolation.flight_recorder import FlightRecorder
-from hlograph.isolation.interpreter import InterpreterProcess
+from hlograph.isolation.interpreter import InterpreterOwner, InterpreterProcess
 from hlograph.isolation.limits import WorkerLimits
 from hlograph.isolation.pass_call import PassCall
 from hlograph.isolation.pool import InProcessPool, Pool, WorkerPool, make_pool
@@ -32,6 +33,7 @@ from hlograph.isolation.slot import start_server
 __all__ = [
     "FlightRecorder",
     "InProcessPool",
+    "InterpreterOwner",
     "InterpreterProcess",
     "PassCall",
     "Pool",

@@ -163,6 +163,22 @@ class InterpreterProcess:
         return self._output.read().decode("utf-8", "replace").strip()
 
 
+class InterpreterOwner:
+    """Has an interpreter's process to itself, and ends it with its block."""
+
+    _process: InterpreterProcess
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
 def serve(descriptor: int, lifeline: int) -> None:
     """Makes an object and calls its methods; the main program of the process.
 

@@ -12,7 +12,7 @@ from benchmarks.peers.processes import (
     reason_of,
     timed_in_turns,
 )
-from benchmarks.peers.worker import PeerWorker, plainly
+from benchmarks.peers.worker import CallWorker, plainly
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Effort
 from tests.benchmarks.peers.workers import DyingWorker, SleepingWorker
@@ -48,7 +48,7 @@ def test_an_interpreter_that_is_not_there_is_an_error():
 
 
 def test_preparing_is_outside_of_the_clock():
-    class Preparing(PeerWorker):
+    class Preparing(CallWorker):
         def prepared(self):
             time.sleep(0.05)
 

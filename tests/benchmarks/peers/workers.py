@@ -3,10 +3,10 @@
 import os
 import time
 
-from benchmarks.peers.worker import PeerWorker
+from benchmarks.peers.worker import CallWorker
 
 
-class SleepingWorker(PeerWorker):
+class SleepingWorker(CallWorker):
     """Sleeps for two milliseconds a call."""
 
     def prepared(self):
