@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
+from benchmarks.speed_rules.topics.sorting import by_total_order
 
 
 def histogram(values: jax.Array, edges: jax.Array) -> jax.Array:
@@ -50,6 +51,10 @@ REFUSED: Refused = {
     "search-by-arithmetic": {
         "three edges": program(jnp.searchsorted, "3 20"),
         "integers": program(jnp.searchsorted, "s32:9 s32:20"),
+        "zeros of both signs told apart": by_total_order(jnp.searchsorted, "9 20"),
+        "-0 for zeros": lambda: program(jnp.searchsorted, "9 20")().replace(
+            "f32[] constant(0)", "f32[] constant(-0.0)"
+        ),
         "half precision": program(jnp.searchsorted, "bf16:9 bf16:20"),
         "edges of each row": program(jax.vmap(jnp.searchsorted), "4x9 4x20"),
         "comparison with all edges": program(

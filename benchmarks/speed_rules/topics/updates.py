@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program, s32
+from benchmarks.speed_rules.topics.sorting import by_total_order
 
 
 def filled(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
@@ -95,8 +97,8 @@ def selected_updates(rng: Random) -> str:
     )
 
 
-def known_scatters(rng: Random) -> str:
-    """Draws a scatter to different positions along one or two dimensions."""
+def known_scatters(rng: Random, method: str) -> str:
+    """Draws a scatter to different positions along one or two dimensions, that sets or adds."""
     sizes = [rng.randint(2, 6) for _ in range(rng.randint(1, 4))]
     along = sorted(rng.sample(range(len(sizes)), min(len(sizes), rng.randint(1, 2))))
     every = list(np.ndindex(*(sizes[i] for i in along)))
@@ -105,7 +107,6 @@ def known_scatters(rng: Random) -> str:
         places.append(tuple(size + 3 for size in sizes[: len(along)]))  # beyond the end
     columns = iter(np.array(places).T)
     index = tuple(next(columns) if i in along else slice(None) for i in range(len(sizes)))
-    method = rng.choice(["set", "add"])
     dtype = rng.choice(["float32", "int32", "bfloat16"])
     starts = rng.random() < 0.5
 
@@ -119,7 +120,8 @@ def known_scatters(rng: Random) -> str:
 
 PROGRAMS: Programs = {
     "update-of-select": selected_updates,
-    "scatter-as-gather": known_scatters,
+    "scatter-as-gather": partial(known_scatters, method="set"),
+    "scatter-as-gather:add": partial(known_scatters, method="add"),
 }
 
 
@@ -128,6 +130,12 @@ def _selected(update: Callable[..., jax.Array]) -> Callable[[], str]:
     return program(
         lambda x, p, i, y: jnp.where(p[:, None] > 0, update(x, i, y), x), "4x6 4 s32:4 4x6"
     )
+
+
+def _placed_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Returns rows at places that depend on whether -0 equals 0."""
+    is_zero = -(jnp.arange(2.0) * 0) == 0
+    return x.at[jnp.where(is_zero, jnp.arange(2), 3 - jnp.arange(2))].set(y)
 
 
 REFUSED: Refused = {
@@ -152,8 +160,11 @@ REFUSED: Refused = {
     },
     "scatter-as-gather": {
         "positions that are given": program(lambda x, i, y: x.at[i].set(y), "8x3 s32:8 8x3"),
-        "products": program(lambda x, y: x.at[np.array([2, 0])].multiply(y), "4x3 2x3"),
-        "a position twice": program(lambda x, y: x.at[np.array([0, 2, 2, 1])].add(y), "4x3 4x3"),
+        "positions by the sign of zero": by_total_order(_placed_by_zero, "4x3 2x3"),
+        "a position set twice": program(
+            lambda x, y: x.at[np.array([0, 2, 2, 1])].set(y), "4x3 4x3"
+        ),
+        "slices that are added": program(lambda x, y: x.at[np.array([2, 0])].add(y), "4x3 2x3"),
         "few positions of many": program(lambda x, y: x.at[np.array([3])].set(y), "64x3 1x3"),
         "slices of parts": program(
             lambda x, y: lax.scatter(
@@ -164,5 +175,11 @@ REFUSED: Refused = {
             ),
             "6 2x2",
         ),
+    },
+    "scatter-as-gather:add": {
+        "products": program(lambda x, y: x.at[np.array([2, 0])].multiply(y), "4x3 2x3"),
+        "complex numbers": program(lambda x, y: x.at[np.array([2, 0])].add(y), "c64:4x3 c64:2x3"),
+        "a position twice": program(lambda x, y: x.at[np.array([0, 2, 2, 1])].add(y), "4x3 4x3"),
+        "slices that are set": program(lambda x, y: x.at[np.array([2, 0])].set(y), "4x3 2x3"),
     },
 }

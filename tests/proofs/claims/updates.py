@@ -59,6 +59,7 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
 
 @claim(
     "scatter-as-gather",
+    "scatter-as-gather:add",
     conditions="known positions, each at most once; updates replace what there is, or are added",
     wrong="elements that get no update are set to zero",
     argument="An element of the result depends on what there is and on the updates whose position "

@@ -29,23 +29,6 @@ namespace {
 using Opcode = xla::HloOpcode;
 using Direction = xla::ComparisonDirection;
 
-// A comparison of a float with itself or with a scalar constant. By the total order, a NaN would be
-// equal to itself, and -0 would not be equal to 0.
-bool Compares(const Instruction* compare, Direction direction, const Instruction* value) {
-  return compare->opcode() == Opcode::kCompare && compare->comparison_direction() == direction &&
-         compare->comparison_order() == xla::Comparison::Order::kPartial &&
-         compare->operand(0) == value;
-}
-
-bool IsNan(const Instruction* constant) {
-  if (constant->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(constant->shape()) ||
-      !IsFloat(constant->shape().element_type())) {
-    return false;
-  }
-  const std::optional<double> value = constant->literal().GetAsDouble({});
-  return value.has_value() && std::isnan(*value) && !std::signbit(*value);
-}
-
 // Parameter of a comparator, as it is or in jax.lax.sort's canonical form:
 // select(x != x, nan, select(x == 0, 0, x)).
 struct Side {
@@ -60,9 +43,10 @@ Side FindSide(const Instruction* side) {
   if (inner->opcode() != Opcode::kSelect) return {};
   const Instruction* const parameter = inner->operand(2);
   if (parameter->opcode() != Opcode::kParameter || !SameArray(side, parameter) ||
-      !Compares(side->operand(0), Direction::kNe, parameter) ||
-      side->operand(0)->operand(1) != parameter || !IsNan(side->operand(1)) ||
-      !Compares(inner->operand(0), Direction::kEq, parameter) ||
+      !ComparesNumbers(side->operand(0), Direction::kNe) ||
+      side->operand(0)->operand(0) != parameter || side->operand(0)->operand(1) != parameter ||
+      !IsPositiveNan(side->operand(1)) || !ComparesNumbers(inner->operand(0), Direction::kEq) ||
+      inner->operand(0)->operand(0) != parameter ||
       !IsConstantOf(inner->operand(0)->operand(1), 0) || !IsConstantOf(inner->operand(1), 0)) {
     return {};
   }
@@ -122,6 +106,21 @@ bool IsInteger(xla::PrimitiveType type) {
     default:
       return false;
   }
+}
+
+bool ComparesNumbers(const Instruction* compare, Direction direction) {
+  return compare->opcode() == Opcode::kCompare && compare->comparison_direction() == direction &&
+         compare->comparison_order() == xla::Comparison::Order::kPartial;
+}
+
+bool IsPositiveNan(const Instruction* array) {
+  const Instruction* const scalar = IsUniform(array) ? array->operand(0) : array;
+  if (scalar->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(scalar->shape()) ||
+      !IsFloat(scalar->shape().element_type())) {
+    return false;
+  }
+  const std::optional<double> value = scalar->literal().GetAsDouble({});
+  return value.has_value() && std::isnan(*value) && !std::signbit(*value);
 }
 
 std::optional<SortOrder> FindOrder(const Instruction* sort) {

@@ -7,6 +7,7 @@
 
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/patterns.h"
+#include "xla/comparison_util.h"
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
@@ -15,6 +16,13 @@ namespace hlograph {
 // Return true for the types that sorts compare.
 bool IsFloat(xla::PrimitiveType type);
 bool IsInteger(xla::PrimitiveType type);
+
+// Returns true for a comparison of floats as numbers in a direction, by the partial order. By the
+// total order, a NaN would be equal to itself, and -0 would not be equal to 0.
+bool ComparesNumbers(const Instruction* compare, xla::ComparisonDirection direction);
+
+// Returns true for a scalar constant or an array that is NaN, without the sign.
+bool IsPositiveNan(const Instruction* array);
 
 // How a sort orders: by one of its operands.
 struct SortOrder {

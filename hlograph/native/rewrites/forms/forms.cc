@@ -1,6 +1,7 @@
 #include "hlograph/native/rewrites/forms/forms.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -103,7 +104,7 @@ bool IsConstantOf(const Instruction* instruction, double value) {
     return static_cast<double>(*integer) == value;
   }
   const auto number = literal.GetAsDouble({});
-  return number.has_value() && *number == value;
+  return number.has_value() && *number == value && std::signbit(*number) == std::signbit(value);
 }
 
 bool IsReductionBy(const Instruction* instruction, Opcode opcode) {

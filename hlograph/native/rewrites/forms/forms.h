@@ -43,8 +43,8 @@ bool IsFloat(const Instruction* array);
 // with: zero for other operations.
 xla::Literal NeutralOf(xla::HloOpcode opcode, xla::PrimitiveType type);
 
-// Returns true for a scalar constant, or a broadcast of one, of this value; the type is any but a
-// complex one.
+// Returns true for a scalar constant, or a broadcast of one, of this value, 0 without the sign of
+// -0; the type is any but a complex one.
 bool IsConstantOf(const Instruction* instruction, double value);
 
 // Returns true for a plain reduction of one array by this operation, of both scalars in turn, that

@@ -89,6 +89,11 @@ std::optional<double> IntegerElement(const Instruction* array, const double* giv
     case Opcode::kAbs:
       return std::abs(given[0]);
     case Opcode::kCompare:
+      // By the total order, zeros of both signs would not be equal.
+      if (!HasIntegers(array->operand(0)) &&
+          array->comparison_order() != xla::Comparison::Order::kPartial) {
+        return std::nullopt;
+      }
       return ComparedElements(array, given);
     case Opcode::kConvert:
       return is_pred ? given[0] != 0 : std::trunc(given[0]);

@@ -74,10 +74,59 @@ std::optional<Numbers> ScatteredDimensions(const Instruction* scatter) {
   return scattered;
 }
 
+// The known indices of a scatter: for each position, one along each dimension that it names.
+class KnownPositions {
+ public:
+  KnownPositions(const Instruction* scatter, Numbers indices)
+      : numbers_(scatter->scatter_dimension_numbers()),
+        indices_(std::move(indices)),
+        columns_(numbers_.scatter_dims_to_operand_dims_size()) {
+    const Instruction* const array = scatter->operand(1);
+    for (int64_t i = numbers_.index_vector_dim() + 1; i < RankOf(array); ++i) {
+      stride_ *= array->shape().dimensions(i);
+    }
+  }
+
+  int64_t count() const { return static_cast<int64_t>(indices_.size()) / columns_; }
+
+  // The index of a position along a dimension of the array that is updated.
+  int64_t Index(int64_t position, int64_t dimension) const {
+    const auto& dimensions = numbers_.scatter_dims_to_operand_dims();
+    const int64_t column = absl::c_find(dimensions, dimension) - dimensions.begin();
+    const int64_t first = position / stride_ * stride_ * columns_ + position % stride_;
+    return indices_[first + column * stride_];
+  }
+
+ private:
+  const xla::ScatterDimensionNumbers& numbers_;
+  const Numbers indices_;
+  const int64_t columns_;
+  int64_t stride_ = 1;  // between the elements of one index vector
+};
+
+// Returns, by place along the scattered dimensions, the number of the position there; -1 where none
+// is. Returns none if a place has several.
+std::optional<Numbers> SourcesOf(const KnownPositions& positions, const Numbers& scattered,
+                                 const Numbers& sizes, int64_t places) {
+  Numbers sources(places, -1);
+  for (int64_t k = 0; k < positions.count(); ++k) {
+    int64_t place = 0;
+    bool is_inside = true;
+    for (int64_t i : scattered) {
+      const int64_t index = positions.Index(k, i);
+      is_inside &= index >= 0 && index < sizes[i];
+      place = place * sizes[i] + index;
+    }
+    if (!is_inside) continue;  // such slices are left out
+    if (sources[place] >= 0) return std::nullopt;
+    sources[place] = k;
+  }
+  return sources;
+}
+
 std::optional<KnownScatter> FindKnownScatter(const Instruction* scatter) {
   if (!IsScatter(scatter) || xla::ShapeUtil::IsZeroElementArray(scatter->shape()) ||
-      xla::ShapeUtil::IsZeroElementArray(scatter->operand(2)->shape()) ||
-      !(Sets(scatter) || Adds(scatter))) {
+      xla::ShapeUtil::IsZeroElementArray(scatter->operand(2)->shape())) {
     return std::nullopt;
   }
   std::optional<Numbers> scattered = ScatteredDimensions(scatter);
@@ -85,148 +134,147 @@ std::optional<KnownScatter> FindKnownScatter(const Instruction* scatter) {
   const Numbers sizes = SizesOf(scatter);
   int64_t places = 1;
   for (int64_t i : *scattered) places *= sizes[i];
-  const xla::ScatterDimensionNumbers& numbers = scatter->scatter_dimension_numbers();
-  const int64_t columns = numbers.scatter_dims_to_operand_dims_size();
-  const int64_t positions = SizeOf(scatter->operand(1)) / columns;
-  if (places > kMaxPlaces || places > kMostPlacesPerPosition * positions) return std::nullopt;
-  const std::optional<Numbers> indices = KnownIntegers(scatter->operand(1));
+  const int64_t count = SizeOf(scatter->operand(1)) /
+                        scatter->scatter_dimension_numbers().scatter_dims_to_operand_dims_size();
+  if (places > kMaxPlaces || places > kMostPlacesPerPosition * count) return std::nullopt;
+  std::optional<Numbers> indices = KnownIntegers(scatter->operand(1));
   if (!indices.has_value()) return std::nullopt;
-
-  // Elements of one index vector are `inner` apart.
-  int64_t inner = 1;
-  for (int64_t i = numbers.index_vector_dim() + 1; i < RankOf(scatter->operand(1)); ++i) {
-    inner *= scatter->operand(1)->shape().dimensions(i);
-  }
-  KnownScatter found{*std::move(scattered), Numbers(places, -1)};
-  for (int64_t k = 0; k < positions; ++k) {
-    const int64_t first = k / inner * inner * columns + k % inner;
-    int64_t place = 0;
-    bool is_inside = true;
-    for (int64_t i : found.scattered) {
-      const int64_t column = absl::c_find(numbers.scatter_dims_to_operand_dims(), i) -
-                             numbers.scatter_dims_to_operand_dims().begin();
-      const int64_t index = (*indices)[first + column * inner];
-      is_inside &= index >= 0 && index < sizes[i];
-      place = place * sizes[i] + index;
-    }
-    if (!is_inside) continue;  // such slices are left out
-    if (found.sources[place] >= 0) return std::nullopt;
-    found.sources[place] = k;
-  }
-  return found;
+  std::optional<Numbers> sources =
+      SourcesOf(KnownPositions(scatter, *std::move(indices)), *scattered, sizes, places);
+  if (!sources.has_value()) return std::nullopt;
+  return KnownScatter{*std::move(scattered), *std::move(sources)};
 }
 
+// Builds the gather by inverse positions that takes the place of a scatter.
+class InverseGather {
+ public:
+  InverseGather(Instruction* scatter, const KnownScatter& known)
+      : scatter_(scatter), known_(known), build_(scatter), first_(known.scattered.front()) {}
+
+  // The array of the scatter's shape in which each place has its slice, or that of the last place
+  // before it which has one.
+  Instruction* Slices() const {
+    Instruction* const updates = UpdatesByPosition();
+    Numbers slice = SizesOf(updates), result = slice, offsets;
+    slice[first_] = 1;
+    result[first_] = PlaceCount();
+    for (int64_t i = 0; i < RankOf(updates); ++i) {
+      if (i != first_) offsets.push_back(i);
+    }
+    Instruction* const gathered = build_.place()->AddInstruction(Instruction::CreateGather(
+        xla::ShapeUtil::MakeShape(updates->shape().element_type(), result), updates,
+        PositionOfEachPlace(),
+        xla::HloGatherInstruction::MakeGatherDimNumbers(offsets, {first_}, {first_},
+                                                        /*index_vector_dim=*/1),
+        slice, /*indices_are_sorted=*/false));
+    return InOrderOfArray(gathered);
+  }
+
+  // Predicates of the scatter's shape: whether a place has a slice. Null if all places have one.
+  Instruction* HasSlice() const {
+    if (!absl::c_linear_search(known_.sources, -1)) return nullptr;
+    xla::Literal literal =
+        xla::Literal::Make(xla::ShapeUtil::MakeShape(xla::PRED, {PlaceCount()})).value();
+    Numbers sizes;
+    for (int64_t i = 0; i < PlaceCount(); ++i) literal.Set<bool>({i}, known_.sources[i] >= 0);
+    for (int64_t i : known_.scattered) sizes.push_back(scatter_->shape().dimensions(i));
+    return build_.Broadcast(build_.Reshape(AddLiteral(std::move(literal)), sizes),
+                            scatter_->shape().dimensions(), known_.scattered);
+  }
+
+ private:
+  int64_t PlaceCount() const { return static_cast<int64_t>(known_.sources.size()); }
+
+  Instruction* AddLiteral(xla::Literal literal) const {
+    return build_.place()->AddInstruction(Instruction::CreateConstant(std::move(literal)));
+  }
+
+  // The updates with one dimension of all positions, at the place of the first dimension that is
+  // scattered, between the dimensions of the slices.
+  Instruction* UpdatesByPosition() const {
+    const auto& windows = scatter_->scatter_dimension_numbers().update_window_dims();
+    Instruction* const updates = scatter_->mutable_operand(2);
+    Numbers order(windows.begin(), windows.begin() + first_), sizes;
+    for (int64_t i = 0; i < RankOf(updates); ++i) {
+      if (!absl::c_linear_search(windows, i)) order.push_back(i);
+    }
+    order.insert(order.end(), windows.begin() + first_, windows.end());
+    for (int64_t i : windows) sizes.push_back(updates->shape().dimensions(i));
+    sizes.insert(sizes.begin() + first_, SizeOf(updates) / ProductOf(sizes));
+    return build_.Reshape(build_.Transpose(updates, order), sizes);
+  }
+
+  // Indices of the gather: the number of the position for each place.
+  Instruction* PositionOfEachPlace() const {
+    xla::Literal literal =
+        xla::Literal::Make(xla::ShapeUtil::MakeShape(xla::S32, {PlaceCount(), 1})).value();
+    int64_t last = 0;
+    for (int64_t i = 0; i < PlaceCount(); ++i) {
+      if (known_.sources[i] >= 0) last = known_.sources[i];
+      literal.Set<int32_t>({i, 0}, static_cast<int32_t>(last));
+    }
+    return AddLiteral(std::move(literal));
+  }
+
+  // Splits the dimension of places into those that are scattered, which lie together, and moves
+  // each to where the array has it.
+  Instruction* InOrderOfArray(Instruction* gathered) const {
+    Numbers order;  // dimensions of the array, as the split ones lie
+    for (int64_t i = 0; i < first_; ++i) order.push_back(i);
+    absl::c_copy(known_.scattered, std::back_inserter(order));
+    for (int64_t i = first_; i < RankOf(scatter_); ++i) {
+      if (!absl::c_linear_search(known_.scattered, i)) order.push_back(i);
+    }
+    Numbers sizes, permutation(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      sizes.push_back(scatter_->shape().dimensions(order[i]));
+      permutation[order[i]] = static_cast<int64_t>(i);
+    }
+    return build_.Transpose(build_.Reshape(gathered, sizes), permutation);
+  }
+
+  Instruction* scatter_;
+  const KnownScatter& known_;
+  const Builder build_;
+  const int64_t first_;  // of the dimensions that are scattered
+};
+
+// Slices that are set, or added to what there is: as two rules, since sums may round otherwise.
 class ScatterAsGather : public FormRule {
  public:
-  using FormRule::FormRule;
+  ScatterAsGather(Identity identity, bool (*combines)(const Instruction* scatter))
+      : FormRule(std::move(identity)), combines_(combines) {}
 
   Reach reach() const override { return {.operands = kKnownDepth + 2}; }
 
  protected:
   bool Matches(const Instruction* scatter) const override {
-    return FindKnownScatter(scatter).has_value();
+    return scatter->opcode() == Opcode::kScatter && combines_(scatter) &&
+           FindKnownScatter(scatter).has_value();
   }
 
   Instruction* Build(Instruction* scatter) const override {
-    const KnownScatter found = *FindKnownScatter(scatter);
-    const Builder build(scatter);
+    const KnownScatter known = *FindKnownScatter(scatter);
+    const InverseGather gather(scatter, known);
     Instruction* const old = scatter->mutable_operand(0);
-    Instruction* const slices = Gathered(build, scatter, found);
-    Instruction* const updated = Combined(build, scatter, old, slices);
-    if (!absl::c_linear_search(found.sources, -1)) return updated;
-    std::vector<bool> has_source;
-    for (int64_t source : found.sources) has_source.push_back(source >= 0);
-    xla::Literal literal =
-        xla::Literal::Make(xla::ShapeUtil::MakeShape(xla::PRED, {Count(found)})).value();
-    for (int64_t i = 0; i < Count(found); ++i) literal.Set<bool>({i}, has_source[i]);
-    Numbers sizes;
-    for (int64_t i : found.scattered) sizes.push_back(scatter->shape().dimensions(i));
-    Instruction* const which = build.Reshape(AddLiteral(build, std::move(literal)), sizes);
-    return build.Select(build.Broadcast(which, scatter->shape().dimensions(), found.scattered),
-                        updated, old);
+    Instruction* const slices = gather.Slices();
+    Instruction* const updated = Sets(scatter) ? slices : Sum(Builder(scatter), old, slices);
+    Instruction* const has_slice = gather.HasSlice();
+    return has_slice == nullptr ? updated : Builder(scatter).Select(has_slice, updated, old);
   }
 
  private:
-  static bool IsPositiveZero(const Instruction* scalar) {
-    return scalar->opcode() == Opcode::kConstant &&
-           scalar->literal() == xla::LiteralUtil::Zero(scalar->shape().element_type());
-  }
-
-  static int64_t Count(const KnownScatter& found) {
-    return static_cast<int64_t>(found.sources.size());
-  }
-
-  static Instruction* AddLiteral(const Builder& build, xla::Literal literal) {
-    return build.place()->AddInstruction(Instruction::CreateConstant(std::move(literal)));
-  }
-
-  // The slice of each place, or that of the last place before it which has one.
-  static Instruction* Gathered(const Builder& build, Instruction* scatter,
-                               const KnownScatter& found) {
-    const auto& windows = scatter->scatter_dimension_numbers().update_window_dims();
-    Instruction* const updates = scatter->mutable_operand(2);
-    // Window dimensions before the first scattered one, positions, the other window dimensions.
-    const auto before = static_cast<int64_t>(found.scattered.front());
-    Numbers order(windows.begin(), windows.begin() + before), sizes;
-    for (int64_t i = 0; i < RankOf(updates); ++i) {
-      if (!absl::c_linear_search(windows, i)) order.push_back(i);
-    }
-    order.insert(order.end(), windows.begin() + before, windows.end());
-    for (int64_t i : windows) sizes.push_back(updates->shape().dimensions(i));
-    sizes.insert(sizes.begin() + before, SizeOf(updates) / ProductOf(sizes));
-    Instruction* const rows = build.Reshape(build.Transpose(updates, order), sizes);
-
-    xla::Literal literal =
-        xla::Literal::Make(xla::ShapeUtil::MakeShape(xla::S32, {Count(found), 1})).value();
-    int64_t last = 0;
-    for (int64_t i = 0; i < Count(found); ++i) {
-      if (found.sources[i] >= 0) last = found.sources[i];
-      literal.Set<int32_t>({i, 0}, static_cast<int32_t>(last));
-    }
-    Numbers offsets, slice = sizes;
-    for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) {
-      if (i != before) offsets.push_back(i);
-    }
-    slice[before] = 1;
-    sizes[before] = Count(found);
-    Instruction* const gathered = build.place()->AddInstruction(Instruction::CreateGather(
-        xla::ShapeUtil::MakeShape(updates->shape().element_type(), sizes), rows,
-        AddLiteral(build, std::move(literal)),
-        xla::HloGatherInstruction::MakeGatherDimNumbers(offsets, {before}, {before},
-                                                        /*index_vector_dim=*/1),
-        slice, /*indices_are_sorted=*/false));
-    return Arranged(build, scatter, gathered, found.scattered);
-  }
-
-  // Splits the dimension of places, and moves its parts to where the array has them.
-  static Instruction* Arranged(const Builder& build, Instruction* scatter, Instruction* gathered,
-                               const Numbers& scattered) {
-    Numbers order;  // dimensions of the array, as they are gathered
-    const int64_t before = scattered.front();
-    for (int64_t i = 0; i < before; ++i) order.push_back(i);
-    absl::c_copy(scattered, std::back_inserter(order));
-    for (int64_t i = before; i < RankOf(scatter); ++i) {
-      if (!absl::c_linear_search(scattered, i)) order.push_back(i);
-    }
-    Numbers sizes, permutation(order.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      sizes.push_back(scatter->shape().dimensions(order[i]));
-      permutation[order[i]] = static_cast<int64_t>(i);
-    }
-    return build.Transpose(build.Reshape(gathered, sizes), permutation);
-  }
-
-  static Instruction* Combined(const Builder& build, const Instruction* scatter, Instruction* old,
-                               Instruction* slices) {
-    if (Sets(scatter)) return slices;
-    if (!xla::primitive_util::IsFloatingPointType(old->shape().element_type()) || !IsUniform(old) ||
-        !IsPositiveZero(old->operand(0))) {
+  static Instruction* Sum(const Builder& build, Instruction* old, Instruction* slices) {
+    if (!xla::primitive_util::IsFloatingPointType(old->shape().element_type()) ||
+        !IsConstantOf(old, 0)) {
       return build.Binary(Opcode::kAdd, old, slices);
     }
     // XLA takes 0 + x for x, which -0 is not.
     Instruction* const zero = build.Uniform(old->shape(), 0);
     return build.Select(build.Compare(slices, zero, xla::ComparisonDirection::kEq), zero, slices);
   }
+
+  bool (*const combines_)(const Instruction* scatter);
 };
 
 }  // namespace
@@ -236,7 +284,13 @@ const RuleTopic kKnownScatterForms(335, [](std::vector<RulePtr>& rules) {
       Identity{"scatter-as-gather", "scatter(x, p, y) = [y at the inverse of p, else x]",
                "Gathers by inverse positions what is scattered to positions that follow from "
                "constants, each at most once.",
-               Numerics::kClose}));
+               Numerics::kExact},
+      Sets));
+  rules.push_back(std::make_unique<ScatterAsGather>(
+      Identity{"scatter-as-gather:add", "scatter(x, p, +y) = x + [y at the inverse of p, else 0]",
+               "Adds what it gathers by inverse positions, where it is added at positions that "
+               "follow from constants, each at most once."},
+      Adds));
 });
 
 }  // namespace hlograph

@@ -119,44 +119,69 @@ bool SumsByClass(const Instruction* reduce, OneHotProduct& product) {
   return !product.summed.empty();
 }
 
-// Returns true for a predicate as numbers, perhaps of one type after another.
-bool IsOfPredicate(const Instruction* convert) {
+// Returns true for predicates that are converted to numbers, perhaps by way of another type.
+bool IsConvertedPredicate(const Instruction* convert) {
   for (int hops = 0; hops < 2 && convert->opcode() == Opcode::kConvert; ++hops) {
     convert = convert->operand(0);
   }
   return convert->shape().element_type() == xla::PRED;
 }
 
-// Takes a product apart that has a one-hot array as a factor; returns false if there is none.
-bool TakeApart(const Instruction* reduce, const Instruction* at, int hops, OneHotProduct& product) {
-  if (std::optional<OneHot> one_hot = FindRepeatedOneHot(at); one_hot.has_value()) {
-    product.one_hot = *std::move(one_hot);
-    if (SumsByClass(reduce, product)) return true;
+// Finds the factors of what a reduction sums: a one-hot array and all that it is multiplied by.
+//
+// A factor of the product is, with a factor of its own each:
+//   onehot(i), multiply(factor, number), and(factor, predicate), select(factor, number, 0),
+//   select(predicate, factor, 0), or convert(factor) of predicates.
+class OneHotFactors {
+ public:
+  explicit OneHotFactors(const Instruction* reduce) : reduce_(reduce) {}
+
+  std::optional<OneHotProduct> Find() {
+    return AddFactors(reduce_->operand(0), 0) ? std::optional(std::move(product_)) : std::nullopt;
   }
-  if (hops == kMaxProductHops || !IsPointwise(at)) return false;
-  const bool is_predicate = at->shape().element_type() == xla::PRED;
-  const auto is_part = [&](int64_t i) {
-    return TakeApart(reduce, at->operand(i), hops + 1, product);
-  };
-  const auto add = [&](const Instruction* factor) {
-    const bool is_true_or_false = factor->shape().element_type() == xla::PRED;
-    (is_true_or_false ? product.predicates : product.numbers).push_back(factor);
-    return true;
-  };
-  switch (at->opcode()) {
-    case Opcode::kConvert:
-      return IsOfPredicate(at) && is_part(0);
-    case Opcode::kMultiply:
-    case Opcode::kAnd:
-      if (is_predicate != (at->opcode() == Opcode::kAnd)) return false;
-      return (is_part(0) && add(at->operand(1))) || (is_part(1) && add(at->operand(0)));
-    case Opcode::kSelect:
-      if (!HasOnly(at->operand(2), 0)) return false;
-      return (is_part(0) && add(at->operand(1))) || (is_part(1) && add(at->operand(0)));
-    default:
-      return false;
+
+ private:
+  // Returns true if the array is a product with a one-hot array, whose other factors it adds.
+  bool AddFactors(const Instruction* array, int hops) {
+    if (TakeOneHot(array)) return true;
+    if (hops == kMaxProductHops || !IsPointwise(array)) return false;
+    const bool is_predicate = array->shape().element_type() == xla::PRED;
+    switch (array->opcode()) {
+      case Opcode::kConvert:
+        return IsConvertedPredicate(array) && AddFactors(array->operand(0), hops + 1);
+      case Opcode::kMultiply:
+        return !is_predicate && AddEither(array, hops);
+      case Opcode::kAnd:
+        return is_predicate && AddEither(array, hops);
+      case Opcode::kSelect:
+        return HasOnly(array->operand(2), 0) && AddEither(array, hops);
+      default:
+        return false;
+    }
   }
-}
+
+  // Of the first two operands, one is a product with a one-hot array, and the other a factor of it.
+  bool AddEither(const Instruction* product, int hops) {
+    for (int64_t i : {0, 1}) {
+      if (!AddFactors(product->operand(i), hops + 1)) continue;
+      const Instruction* const other = product->operand(1 - i);
+      const bool is_predicate = other->shape().element_type() == xla::PRED;
+      (is_predicate ? product_.predicates : product_.numbers).push_back(other);
+      return true;
+    }
+    return false;
+  }
+
+  bool TakeOneHot(const Instruction* array) {
+    std::optional<OneHot> one_hot = FindRepeatedOneHot(array);
+    if (!one_hot.has_value()) return false;
+    product_.one_hot = *std::move(one_hot);
+    return SumsByClass(reduce_, product_);
+  }
+
+  const Instruction* reduce_;
+  OneHotProduct product_;
+};
 
 std::optional<OneHotProduct> FindSumByClass(const Instruction* reduce) {
   if (!IsReductionBy(reduce, Opcode::kAdd) || !IsSummedType(reduce) ||
@@ -164,9 +189,7 @@ std::optional<OneHotProduct> FindSumByClass(const Instruction* reduce) {
       xla::ShapeUtil::IsZeroElementArray(reduce->operand(0)->shape())) {
     return std::nullopt;
   }
-  OneHotProduct product;
-  if (!TakeApart(reduce, reduce->operand(0), 0, product)) return std::nullopt;
-  return product;
+  return OneHotFactors(reduce).Find();
 }
 
 class OneHotSumAsScatter : public FormRule {

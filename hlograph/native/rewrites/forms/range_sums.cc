@@ -278,6 +278,107 @@ std::optional<RangeSums> FindRangeSums(const Instruction* instruction) {
   return used.has_value() ? RangeSumFinder(*loop).Find(*used) : std::nullopt;
 }
 
+// Builds sums over ranges in ascending order by adding each number to the sum of its range: the
+// last range that begins at it or before, if it does not end there.
+class SegmentSums {
+ public:
+  // `batcher` makes what the iterations compute, such as the ends of the ranges.
+  SegmentSums(Instruction* place, const CountedLoop& loop, Batcher& batcher)
+      : place_(place), build_(place), loop_(loop), finder_(loop), batcher_(batcher) {}
+
+  // The sums of all iterations: terms[k] is added to the sum of the range that has numbers[k].
+  Instruction* Sum(const RangeSum& range_sum) {
+    Batcher inside(loop_, place_, /*reversed=*/false);
+    TakeForTrue(range_sum.range, inside);
+    const Instruction* const sum = range_sum.sum;
+    Instruction* terms = inside.Of(sum->operand(0)).array;
+    if (sum->opcode() == Opcode::kDot) {
+      terms = build_.Binary(Opcode::kMultiply, terms, inside.Of(sum->operand(1)).array);
+    }
+    Instruction* const sums = SumRows(build_, build_.Reshape(terms, {SizeOf(terms), 1}),
+                                      RangeOfEach(range_sum.range, inside), loop_.trips);
+    return build_.Reshape(sums, {loop_.trips});
+  }
+
+  // The scalar that is true if all ranges are in ascending order, for which alone the sums hold.
+  Instruction* in_order() const { return in_order_; }
+
+ private:
+  // Has the batcher take the range's predicates for true. Terms do not depend on the iteration
+  // where they are true, and are zero elsewhere: they are made once, as if in all iterations.
+  void TakeForTrue(const Range& range, Batcher& inside) const {
+    for (const Instruction* predicate : loop_.body()->instructions()) {
+      const auto own = finder_.FindRange(predicate);
+      if (own.has_value() && *own == range) {
+        inside.Set(predicate, {build_.Uniform(predicate->shape(), 1), false});
+      }
+    }
+  }
+
+  // For each number the iteration in whose range it is: trips, which is none, if it is in no range.
+  Instruction* RangeOfEach(const Range& range, Batcher& inside) {
+    for (const auto& [other, iterations] : ranges_) {
+      if (other == range) return iterations;
+    }
+    Instruction* const low = batcher_.Stacked(batcher_.Of(range.low));
+    Instruction* const high = batcher_.Stacked(batcher_.Of(range.high));
+    Demand(build_.Compare(low, high, Direction::kLe));
+    Demand(build_.Compare(build_.SliceOf(high, 0, 0, loop_.trips - 1),
+                          build_.SliceOf(low, 0, 1, loop_.trips), Direction::kLe));
+    Instruction* const numbers = inside.Of(range.numbers).array;
+    Instruction* const begun = CountAtMost(low, numbers);
+    const xla::Shape& shape = begun->shape();
+    Instruction* const last = build_.Binary(Opcode::kSubtract, begun, build_.Uniform(shape, 1));
+    Instruction* const is_inside =
+        build_.Binary(Opcode::kAnd, build_.Compare(begun, build_.Uniform(shape, 0), Direction::kGt),
+                      build_.Compare(numbers, Taken(high, last), Direction::kLt));
+    Instruction* const iterations =
+        build_.Select(is_inside, last, build_.Uniform(shape, loop_.trips));
+    ranges_.emplace_back(range, iterations);
+    return iterations;
+  }
+
+  void Demand(Instruction* predicates) {
+    Instruction* const all = build_.All(predicates);
+    in_order_ = in_order_ == nullptr ? all : build_.Binary(Opcode::kAnd, in_order_, all);
+  }
+
+  // Elements of a vector at positions, which are clamped.
+  Instruction* Taken(Instruction* vector, Instruction* positions) const {
+    Instruction* const column = build_.Reshape(vector, {SizeOf(vector), 1});
+    return build_.Reshape(GatherRows(build_, column, positions), SizesOf(positions));
+  }
+
+  // How many of the ascending bounds are at most each number, by a binary search: the count grows
+  // by each power of two, the greatest first, by which it still holds.
+  Instruction* CountAtMost(Instruction* bounds, Instruction* numbers) const {
+    const xla::Shape shape = xla::ShapeUtil::MakeShape(xla::S32, numbers->shape().dimensions());
+    const int64_t count = SizeOf(bounds);
+    Instruction* at_most = build_.Uniform(shape, 0);
+    int64_t step = 1;
+    while (2 * step <= count) step *= 2;
+    for (; step >= 1; step /= 2) {
+      Instruction* const next =
+          build_.Binary(Opcode::kAdd, at_most, build_.Uniform(shape, static_cast<double>(step)));
+      Instruction* const last = build_.Binary(Opcode::kSubtract, next, build_.Uniform(shape, 1));
+      Instruction* const is_at_most = build_.Binary(
+          Opcode::kAnd,
+          build_.Compare(next, build_.Uniform(shape, static_cast<double>(count)), Direction::kLe),
+          build_.Compare(Taken(bounds, last), numbers, Direction::kLe));
+      at_most = build_.Select(is_at_most, next, at_most);
+    }
+    return at_most;
+  }
+
+  Instruction* place_;
+  const Builder build_;
+  const CountedLoop& loop_;
+  const RangeSumFinder finder_;
+  Batcher& batcher_;
+  std::vector<std::pair<Range, Instruction*>> ranges_;  // and what RangeOfEach returns for them
+  Instruction* in_order_ = nullptr;
+};
+
 // Sums of ranges that are in ascending order and have no number in common.
 class RangeSumsBySegment : public FormRule {
  public:
@@ -293,8 +394,8 @@ class RangeSumsBySegment : public FormRule {
     const CountedLoop loop = *FindCountedLoop(instruction);
     const int64_t written = *OnlyUsedElement(loop);
     Batcher batcher(loop, instruction, /*reversed=*/false);
-    Segments segments(instruction, loop, batcher);
-    for (const RangeSum& one : found.sums) batcher.Set(one.sum, {segments.Sum(one), true});
+    SegmentSums segments(instruction, loop, batcher);
+    for (const RangeSum& sum : found.sums) batcher.Set(sum.sum, {segments.Sum(sum), true});
     const Builder build(instruction);
     Instruction* const values =
         build.Reshape(batcher.Stacked(batcher.Of(found.value)), {loop.trips});
@@ -303,7 +404,7 @@ class RangeSumsBySegment : public FormRule {
         Written(build, TakeElement(initial, written), values, found.first)};
     for (int64_t i = 0; i < loop.size(); ++i) given.push_back(TakeElement(initial, i));
     Instruction* const result = AddChoice(
-        instruction, segments.holds(), given,
+        instruction, segments.in_order(), given,
         [](absl::Span<Instruction* const> values) { return values[0]; },
         [&](absl::Span<Instruction* const> values) {
           Instruction* const start =
@@ -317,97 +418,6 @@ class RangeSumsBySegment : public FormRule {
   }
 
  private:
-  // Adds up what belongs to each range.
-  class Segments {
-   public:
-    Segments(Instruction* place, const CountedLoop& loop, Batcher& batcher)
-        : place_(place), build_(place), loop_(loop), finder_(loop), batcher_(batcher) {}
-
-    Instruction* Sum(const RangeSum& one) {
-      // Where the predicate of the range is true, there is no other iteration's value.
-      Batcher inside(loop_, place_, /*reversed=*/false);
-      for (const Instruction* each : loop_.body()->instructions()) {
-        const auto range = finder_.FindRange(each);
-        if (range.has_value() && *range == one.range) {
-          inside.Set(each, {build_.Uniform(each->shape(), 1), false});
-        }
-      }
-      Instruction* summed = inside.Of(one.sum->operand(0)).array;
-      if (one.sum->opcode() == Opcode::kDot) {
-        summed = build_.Binary(Opcode::kMultiply, summed, inside.Of(one.sum->operand(1)).array);
-      }
-      Instruction* const sums = SumRows(build_, build_.Reshape(summed, {SizeOf(summed), 1}),
-                                        IndicesOf(one.range, inside), loop_.trips);
-      return build_.Reshape(sums, {loop_.trips});
-    }
-
-    // The scalar that is true if all ranges are in order.
-    Instruction* holds() const { return holds_; }
-
-   private:
-    // The number of the range of each number, or the number of ranges if it is in none.
-    Instruction* IndicesOf(const Range& range, Batcher& inside) {
-      for (const auto& [known, indices] : known_) {
-        if (known == range) return indices;
-      }
-      Instruction* const low = batcher_.Stacked(batcher_.Of(range.low));
-      Instruction* const high = batcher_.Stacked(batcher_.Of(range.high));
-      AddCondition(build_.Compare(low, high, Direction::kLe));
-      AddCondition(build_.Compare(build_.SliceOf(high, 0, 0, loop_.trips - 1),
-                                  build_.SliceOf(low, 0, 1, loop_.trips), Direction::kLe));
-      Instruction* const numbers = inside.Of(range.numbers).array;
-      Instruction* const begun = CountAtMost(low, numbers);
-      const xla::Shape& shape = begun->shape();
-      Instruction* const last = build_.Binary(Opcode::kSubtract, begun, build_.Uniform(shape, 1));
-      Instruction* const is_inside = build_.Binary(
-          Opcode::kAnd, build_.Compare(begun, build_.Uniform(shape, 0), Direction::kGt),
-          build_.Compare(numbers, Taken(high, last), Direction::kLt));
-      Instruction* const indices =
-          build_.Select(is_inside, last, build_.Uniform(shape, loop_.trips));
-      known_.emplace_back(range, indices);
-      return indices;
-    }
-
-    void AddCondition(Instruction* holds) {
-      Instruction* const all = build_.All(holds);
-      holds_ = holds_ == nullptr ? all : build_.Binary(Opcode::kAnd, holds_, all);
-    }
-
-    // Elements of a vector at positions, which are clamped.
-    Instruction* Taken(Instruction* vector, Instruction* positions) const {
-      Instruction* const column = build_.Reshape(vector, {SizeOf(vector), 1});
-      return build_.Reshape(GatherRows(build_, column, positions), SizesOf(positions));
-    }
-
-    // How many of the ascending bounds are at most each number, by halving.
-    Instruction* CountAtMost(Instruction* bounds, Instruction* numbers) const {
-      const xla::Shape shape = xla::ShapeUtil::MakeShape(xla::S32, numbers->shape().dimensions());
-      const int64_t count = SizeOf(bounds);
-      Instruction* found = build_.Uniform(shape, 0);
-      int64_t step = 1;
-      while (2 * step <= count) step *= 2;
-      for (; step >= 1; step /= 2) {
-        Instruction* const next =
-            build_.Binary(Opcode::kAdd, found, build_.Uniform(shape, static_cast<double>(step)));
-        Instruction* const last = build_.Binary(Opcode::kSubtract, next, build_.Uniform(shape, 1));
-        Instruction* const is_at_most = build_.Binary(
-            Opcode::kAnd,
-            build_.Compare(next, build_.Uniform(shape, static_cast<double>(count)), Direction::kLe),
-            build_.Compare(Taken(bounds, last), numbers, Direction::kLe));
-        found = build_.Select(is_at_most, next, found);
-      }
-      return found;
-    }
-
-    Instruction* place_;
-    const Builder build_;
-    const CountedLoop& loop_;
-    const RangeSumFinder finder_;
-    Batcher& batcher_;
-    std::vector<std::pair<Range, Instruction*>> known_;
-    Instruction* holds_ = nullptr;
-  };
-
   // The array with other elements from `first` on.
   static Instruction* Written(const Builder& build, Instruction* array, Instruction* values,
                               int64_t first) {

@@ -1,5 +1,4 @@
 // Binary searches among many values, by arithmetic.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "hlograph/native/rewrites/forms/choices.h"
+#include "hlograph/native/rewrites/forms/comparators.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/forms/rows.h"
@@ -16,7 +16,6 @@
 #include "hlograph/native/rewrites/own/own_rules.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -42,46 +41,37 @@ struct BinarySearch {
   bool includes_equal = false;    // whether equal edges come before a value
 };
 
-bool IsPositiveNan(const Instruction* array) {
-  const Instruction* const scalar = IsUniform(array) ? array->operand(0) : array;
-  if (scalar->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(scalar->shape())) {
-    return false;
-  }
-  const std::optional<double> value = scalar->literal().GetAsDouble({});
-  return value.has_value() && std::isnan(*value) && !std::signbit(*value);
-}
-
 // A number that is compared. It is canonical if there is one zero and one NaN, the greatest number.
 struct ComparedNumber {
   const Instruction* number = nullptr;
   bool has_one_zero = false, has_one_nan = false;
 };
 
+// Takes select(x != x, NaN, x) and select(x == 0, 0, x) for x, in any order. Others are as they
+// are.
 ComparedNumber FindComparedNumber(const Instruction* number) {
-  ComparedNumber found{Forwarded(number)};
+  ComparedNumber result{Forwarded(number)};
   std::vector<const Instruction*> tested;
   for (int i = 0; i < 2; ++i) {
-    const Instruction* const select = found.number;
+    const Instruction* const select = result.number;
     if (select->opcode() != Opcode::kSelect || !IsPointwise(select)) break;
     const Instruction* const which = Forwarded(select->operand(0));
-    if (which->opcode() != Opcode::kCompare) break;
-    const Instruction* const compared = Forwarded(which->operand(0));
-    const Instruction* const other = Forwarded(which->operand(1));
     const Instruction* const value = Forwarded(select->operand(1));
-    if (which->comparison_direction() == Direction::kNe && compared == other &&
-        IsPositiveNan(value)) {
-      found.has_one_nan = true;
-    } else if (which->comparison_direction() == Direction::kEq && HasOnly(other, 0) &&
+    if (ComparesNumbers(which, Direction::kNe) && IsPositiveNan(value) &&
+        Forwarded(which->operand(0)) == Forwarded(which->operand(1))) {
+      result.has_one_nan = true;
+    } else if (ComparesNumbers(which, Direction::kEq) && HasOnly(which->operand(1), 0) &&
                HasOnly(value, 0)) {
-      found.has_one_zero = true;
+      result.has_one_zero = true;
     } else {
       break;
     }
-    tested.push_back(compared);
-    found.number = Forwarded(select->operand(2));
+    tested.push_back(Forwarded(which->operand(0)));
+    result.number = Forwarded(select->operand(2));
   }
-  const auto is_number = [&](const Instruction* one) { return one == found.number; };
-  return absl::c_all_of(tested, is_number) ? found : ComparedNumber{Forwarded(number)};
+  const bool all_test_it =
+      absl::c_all_of(tested, [&](const Instruction* other) { return other == result.number; });
+  return all_test_it ? result : ComparedNumber{Forwarded(number)};
 }
 
 // What reshapes and converts of integers are of.
@@ -133,8 +123,9 @@ class SearchBody {
     BinarySearch search;
     search.high = high;
     search.low = *low;
-    return FindOperands(goes_left, middle, search) && Begins(search) ? std::optional(search)
-                                                                     : std::nullopt;
+    const bool is_search =
+        FindEdgesAndValues(goes_left, middle, search) && HasSearchedTypes(search) && Begins(search);
+    return is_search ? std::optional(search) : std::nullopt;
   }
 
  private:
@@ -164,27 +155,27 @@ class SearchBody {
            Forwarded(result->operand(2)) == middle;
   }
 
-  // Finds the edges and values, of which those in the middle are compared.
-  bool FindOperands(const Instruction* compare, const Instruction* middle,
-                    BinarySearch& search) const {
+  // Finds what is compared in values < edges[middle], or <=, and does not change in the loop.
+  bool FindEdgesAndValues(const Instruction* compare, const Instruction* middle,
+                          BinarySearch& search) const {
     if (compare->opcode() != Opcode::kCompare || !IsPlain(compare)) return false;
     search.includes_equal = compare->comparison_direction() == Direction::kLt;
     if (!search.includes_equal && compare->comparison_direction() != Direction::kLe) return false;
     const ComparedNumber value = FindComparedNumber(compare->operand(0));
     const ComparedNumber edge = FindComparedNumber(compare->operand(1));
-    const bool is_partial =
-        xla::Cast<xla::HloCompareInstruction>(compare)->order() == xla::Comparison::Order::kPartial;
-    for (const ComparedNumber& one : {value, edge}) {
-      if (!is_partial && !(one.has_one_zero && one.has_one_nan)) return false;
-    }
+    const bool are_canonical =
+        value.has_one_zero && value.has_one_nan && edge.has_one_zero && edge.has_one_nan;
+    if (!ComparesNumbers(compare, compare->comparison_direction()) && !are_canonical) return false;
     const Instruction* const gather = Source(edge.number);
     if (!TakesElements(gather) || Source(gather->operand(1)) != middle) return false;
     search.edges = Element(gather->operand(0));
     search.values = Element(value.number);
-    if (search.edges < 0 || search.values < 0 || !IsInvariant(loop_, search.edges) ||
-        !IsInvariant(loop_, search.values)) {
-      return false;
-    }
+    return search.edges >= 0 && search.values >= 0 && IsInvariant(loop_, search.edges) &&
+           IsInvariant(loop_, search.values);
+  }
+
+  // Returns true for floats, with a place for each value, and neither few nor too many edges.
+  bool HasSearchedTypes(const BinarySearch& search) const {
     const xla::Shape& values = loop_.loop->shape().tuple_shapes(search.values);
     const xla::Shape& edges = loop_.loop->shape().tuple_shapes(search.edges);
     const xla::Shape& ends = loop_.loop->shape().tuple_shapes(search.high);

@@ -80,7 +80,7 @@ def test_known_positions_keep_negative_zeros_only_where_nothing_is_added():
         def function(y, start=start):
             return added(jnp.full((4, 2), start, jnp.float32), y)
 
-        result = rewritten("scatter-as-gather", function, y)
+        result = rewritten("scatter-as-gather:add", function, y)
         expected = np.full((4, 2), start, np.float32)
         expected[places] += y
         np.testing.assert_array_equal(result, expected)
@@ -95,6 +95,9 @@ EDGES = {
     "rounded distances": np.linspace(0.1, 0.7, 23),
     "equal but for one edge": np.array([0, 1, 2, 3.3, 4, 5]),
     "other distances": np.array([-2, -1, 0, 4, 5, 9]),
+    "an edge of -0": np.array([-2, -1, -0.0, 1, 2]),
+    "-0 as first edge": np.array([-0.0, 1, 2, 3, 4, 5]),
+    "-0 as last edge": np.array([-4, -3, -2, -1, -0.0]),
     "an edge twice": np.array([0.0, 1, 1, 2, 3]),
     "equal edges": np.zeros(6),
     "distances below the spacing of numbers": 2.0**24 + np.arange(9) * 0.25,
