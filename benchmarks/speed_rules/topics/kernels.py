@@ -119,8 +119,11 @@ def _lu(matrices: jax.Array) -> Any:
     return lax.linalg.lu(matrices)[0]
 
 
-def _solved_by(matrices: jax.Array, right: jax.Array, *, left_side: bool) -> jax.Array:
-    return lax.linalg.triangular_solve(matrices, right, left_side=left_side)
+def solved_by(
+    matrices: jax.Array, right: jax.Array, *, left_side: bool = True, lower: bool = True
+) -> jax.Array:
+    """Returns solutions of triangular systems."""
+    return lax.linalg.triangular_solve(matrices, right, left_side=left_side, lower=lower)
 
 
 PROGRAMS: Programs = {}
@@ -139,6 +142,18 @@ KERNELS: Programs = {
 
 def _small(function: Callable[..., Any], details: dict[str, str]) -> dict[str, Callable[[], str]]:
     return {detail: program(function, arguments) for detail, arguments in details.items()}
+
+
+def _by_rows(make: Callable[[], str]) -> Callable[[], str]:
+    """Returns a program whose calls take the matrices of a batch row by row, not by columns."""
+
+    def text() -> str:
+        by_columns = make()
+        if "{1,2,0}" not in by_columns:
+            raise ValueError("expected matrices that lie by columns, got none")
+        return by_columns.replace("{1,2,0}", "{2,1,0}")
+
+    return text
 
 
 REFUSED: Refused = {
@@ -184,12 +199,15 @@ REFUSED: Refused = {
     "kernel-small-cholesky": _small(
         jnp.linalg.cholesky,
         {"factors of nine rows": "20x9x9", "few factors": "3x5x5", "one factor": "5x5"},
-    ),
+    )
+    | {"factors by rows": _by_rows(program(jnp.linalg.cholesky, "20x5x5"))},
     "kernel-small-lu": _small(
         _lu, {"pivots of nine rows": "20x9x9", "few pivots": "3x5x5", "no square": "20x3x4"}
-    ),
-    "kernel-small-solve": _small(
-        partial(_solved_by, left_side=True), {"systems of nine rows": "20x9x9 20x9x1"}
     )
-    | _small(partial(_solved_by, left_side=False), {"matrices at the right": "20x5x5 20x1x5"}),
+    | {"matrices by rows": _by_rows(program(_lu, "20x5x5"))},
+    "kernel-small-solve": _small(
+        partial(solved_by, left_side=True), {"systems of nine rows": "20x9x9 20x9x1"}
+    )
+    | _small(partial(solved_by, left_side=False), {"matrices at the right": "20x5x5 20x1x5"})
+    | {"systems by rows": _by_rows(program(partial(solved_by, left_side=True), "20x5x5 20x5x3"))},
 }

@@ -11,34 +11,31 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-// Sums in lanes: products of the parts at even and odd places, so that no lane is moved while the
-// rows are read. a and b are real and imaginary parts in turns.
-template <typename T>
-HLOGRAPH_FOR_EACH_CPU std::complex<T> InnerProduct(const T* a, const T* b, int64_t count,
-                                                   bool conjugate) {
-  constexpr int64_t kLanes = 32;
-  T same[kLanes] = {}, crossed[kLanes] = {};
-  const int64_t parts = 2 * count, whole = parts / kLanes * kLanes;
+// Sums in lanes, one for an element in turns. Products of parts are subtracted element by element,
+// as XLA does: of sums that overflow, the difference would be NaN. a and b are real and imaginary
+// parts in turns; a is conjugated if `conjugate` is true.
+template <typename T, bool conjugate>
+HLOGRAPH_FOR_EACH_CPU std::complex<T> InnerProduct(const T* a, const T* b, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  constexpr T kSign = conjugate ? -1 : 1;  // of the imaginary parts of a
+  T reals[kLanes] = {}, imaginaries[kLanes] = {};
+  const auto add = [&](int64_t element, int64_t lane) {
+    const T a_real = a[2 * element], a_imaginary = kSign * a[2 * element + 1];
+    const T b_real = b[2 * element], b_imaginary = b[2 * element + 1];
+    reals[lane] += a_real * b_real - a_imaginary * b_imaginary;
+    imaginaries[lane] += a_real * b_imaginary + a_imaginary * b_real;
+  };
+  const int64_t whole = count / kLanes * kLanes;
   for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) same[lane] += a[i + lane] * b[i + lane];
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      crossed[lane] += a[i + lane] * b[i + (lane ^ 1)];
-    }
+    for (int64_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
   }
-  for (int64_t i = whole; i < parts; ++i) {
-    same[i - whole] += a[i] * b[i];
-    crossed[i - whole] += a[i] * b[i ^ 1];
+  for (int64_t i = whole; i < count; ++i) add(i, i - whole);
+  T real = 0, imaginary = 0;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    real += reals[lane];
+    imaginary += imaginaries[lane];
   }
-  // real * real and imaginary * imaginary; real * imaginary and imaginary * real.
-  T reals = 0, imaginaries = 0, forward = 0, backward = 0;
-  for (int64_t lane = 0; lane < kLanes; lane += 2) {
-    reals += same[lane];
-    imaginaries += same[lane + 1];
-    forward += crossed[lane];
-    backward += crossed[lane + 1];
-  }
-  return conjugate ? std::complex<T>(reals + imaginaries, forward - backward)
-                   : std::complex<T>(reals - imaginaries, forward + backward);
+  return {real, imaginary};
 }
 
 template <typename T>
@@ -51,7 +48,8 @@ void MultiplyRows(ffi::ThreadPool pool, const ffi::AnyBuffer& left, const ffi::A
   ForPoolRanges(pool, sizes.rows, 0.5 * sizes.columns, [&](int64_t row, int64_t end) {
     for (; row < end; ++row) {
       const int64_t first = 2 * row * sizes.columns;
-      products[row] = InnerProduct<T>(a + first, b + first, sizes.columns, conjugate);
+      products[row] = conjugate ? InnerProduct<T, true>(a + first, b + first, sizes.columns)
+                                : InnerProduct<T, false>(a + first, b + first, sizes.columns);
     }
   });
 }
@@ -64,10 +62,10 @@ ffi::Error ComplexRows(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
     return Refusal("expected two arrays of the same type and sizes, and a number for each row");
   }
   if (left.element_type() == ffi::C64) {
-    return WithinMemory([&] { MultiplyRows<float>(pool, left, right, *result, conjugate); });
+    return WithoutExceptions([&] { MultiplyRows<float>(pool, left, right, *result, conjugate); });
   }
   if (left.element_type() == ffi::C128) {
-    return WithinMemory([&] { MultiplyRows<double>(pool, left, right, *result, conjugate); });
+    return WithoutExceptions([&] { MultiplyRows<double>(pool, left, right, *result, conjugate); });
   }
   return Refusal("expected complex numbers");
 }

@@ -143,7 +143,7 @@ ffi::Error Int8Product(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
     return Refusal("expected matrices and a result of sizes that fit");
   }
   const auto* const rows = left.reinterpret_data<const int8_t>();
-  return WithinMemory([&] {
+  return WithoutExceptions([&] {
     const Panels panels =
         PanelsOf(pool, right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
     int32_t* const products = result->typed_data();

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
@@ -46,17 +48,24 @@ inline xla::ffi::Error Refusal(const std::string& message) {
   return xla::ffi::Error::InvalidArgument(message);
 }
 
-// Calls work(), and returns an error of XLA's where memory is short: no exception may leave a
-// handler.
+// Calls work(), and returns its error if it returns one, or an error of XLA's where it throws, as
+// it does where memory is short: no exception may leave a handler.
 template <typename Work>
-xla::ffi::Error WithinMemory(const Work& work) {
+xla::ffi::Error WithoutExceptions(const Work& work) {
+  using xla::ffi::Error, xla::ffi::ErrorCode;
   try {
-    work();
+    if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+      work();
+      return Error::Success();
+    } else {
+      return work();
+    }
   } catch (const std::bad_alloc&) {
-    return xla::ffi::Error(xla::ffi::ErrorCode::kResourceExhausted,
-                           "expected memory for the scratch space of a kernel, found none");
+    return Error(ErrorCode::kResourceExhausted,
+                 "expected memory for the scratch space of a kernel, found none");
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kInternal, error.what());
   }
-  return xla::ffi::Error::Success();
 }
 
 // A buffer as a matrix: the last dimension is that of its columns.

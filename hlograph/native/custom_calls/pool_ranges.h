@@ -6,9 +6,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "xla/ffi/api/ffi.h"
@@ -25,23 +25,23 @@ class SharedRanges {
   template <typename Work>
   void Take(const Work& work) {
     for (int64_t i = next_.fetch_add(1); i < ranges_; i = next_.fetch_add(1)) {
-      bool failed = false;
+      std::exception_ptr failure;
       try {
         work(i * count_ / ranges_, (i + 1) * count_ / ranges_);
-      } catch (const std::bad_alloc&) {
-        failed = true;
+      } catch (...) {
+        failure = std::current_exception();
       }
       std::lock_guard<std::mutex> lock(mutex_);
-      failed_ |= failed;
+      if (failure != nullptr) failure_ = std::move(failure);
       if (++done_ == ranges_) all_done_.notify_all();
     }
   }
 
-  // Throws std::bad_alloc if the work of a range did.
+  // Throws what the work of a range threw.
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     all_done_.wait(lock, [this] { return done_ == ranges_; });
-    if (failed_) throw std::bad_alloc();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
  private:
@@ -50,7 +50,7 @@ class SharedRanges {
   std::mutex mutex_;
   std::condition_variable all_done_;
   int64_t done_ = 0;
-  bool failed_ = false;
+  std::exception_ptr failure_;
 };
 
 // Calls work(begin, end) for ranges that are together 0 .. count, on several threads.
@@ -70,8 +70,11 @@ void ForPoolRanges(xla::ffi::ThreadPool pool, int64_t count, double nanoseconds,
   }
   // A task that starts after all ranges are taken finds no more work, which is gone by then.
   auto shared = std::make_shared<SharedRanges>(count, ranges);
-  for (int64_t i = 1; i < std::min(threads, ranges); ++i) {
-    pool.Schedule([shared, &work] { shared->Take(work); });
+  try {
+    for (int64_t i = 1; i < std::min(threads, ranges); ++i) {
+      pool.Schedule([shared, &work] { shared->Take(work); });
+    }
+  } catch (const std::exception&) {  // this thread does the work that no other one does
   }
   shared->Take(work);
   shared->Wait();

@@ -162,11 +162,11 @@ ffi::Error SmallCholesky(ffi::ThreadPool pool, ffi::AnyBuffer matrices,
     return Refusal("expected square matrices of at most 8 rows, factors and a number for each");
   }
   if (matrices.element_type() == ffi::F32) {
-    return WithinMemory(
+    return WithoutExceptions(
         [&] { FactorAllCholesky<float>(pool, matrices, is_lower, *factors, info->typed_data()); });
   }
   if (matrices.element_type() == ffi::F64) {
-    return WithinMemory(
+    return WithoutExceptions(
         [&] { FactorAllCholesky<double>(pool, matrices, is_lower, *factors, info->typed_data()); });
   }
   return Refusal("expected floats of 32 or 64 bits");
@@ -183,12 +183,12 @@ ffi::Error SmallLu(ffi::ThreadPool pool, ffi::AnyBuffer matrices,
     return Refusal("expected square matrices of at most 8 rows, factors, pivots and a number");
   }
   if (matrices.element_type() == ffi::F32) {
-    return WithinMemory([&] {
+    return WithoutExceptions([&] {
       FactorAllLu<float>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
     });
   }
   if (matrices.element_type() == ffi::F64) {
-    return WithinMemory([&] {
+    return WithoutExceptions([&] {
       FactorAllLu<double>(pool, matrices, *factors, pivots->typed_data(), info->typed_data());
     });
   }

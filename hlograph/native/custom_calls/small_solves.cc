@@ -39,6 +39,10 @@ HLOGRAPH_FOR_EACH_CPU void SolveColumns(const T* matrices, const T* right, int64
   const bool forward = triangle.is_lower != triangle.is_transposed;
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = forward ? step : n - 1 - step;
+    // As OpenBLAS, which jaxlib calls, does: of large numbers, the inverse is flushed to zero.
+    alignas(64) T inverse[kLanes];
+    const T* const diagonal = a + (i * n + i) * kLanes;
+    for (int64_t lane = 0; lane < kLanes; ++lane) inverse[lane] = 1 / diagonal[lane];
     for (int64_t c = 0; c < width; ++c) {
       T* const own = x + (i * width + c) * kLanes;
       for (int64_t before = 0; before < step; ++before) {
@@ -48,8 +52,7 @@ HLOGRAPH_FOR_EACH_CPU void SolveColumns(const T* matrices, const T* right, int64
         for (int64_t lane = 0; lane < kLanes; ++lane) own[lane] -= factor[lane] * other[lane];
       }
       if (triangle.has_unit_diagonal) continue;
-      const T* const diagonal = a + (i * n + i) * kLanes;
-      for (int64_t lane = 0; lane < kLanes; ++lane) own[lane] /= diagonal[lane];
+      for (int64_t lane = 0; lane < kLanes; ++lane) own[lane] *= inverse[lane];
     }
   }
   for (int64_t lane = 0; lane < count; ++lane) {
@@ -89,10 +92,11 @@ ffi::Error SmallSolve(ffi::ThreadPool pool, ffi::AnyBuffer matrices, ffi::AnyBuf
   }
   const Triangle triangle{is_lower, is_transposed, has_unit_diagonal};
   if (matrices.element_type() == ffi::F32) {
-    return WithinMemory([&] { SolveAll<float>(pool, matrices, right, triangle, *solutions); });
+    return WithoutExceptions([&] { SolveAll<float>(pool, matrices, right, triangle, *solutions); });
   }
   if (matrices.element_type() == ffi::F64) {
-    return WithinMemory([&] { SolveAll<double>(pool, matrices, right, triangle, *solutions); });
+    return WithoutExceptions(
+        [&] { SolveAll<double>(pool, matrices, right, triangle, *solutions); });
   }
   return Refusal("expected floats of 32 or 64 bits");
 }

@@ -117,6 +117,33 @@ void OrderRows(ffi::ThreadPool pool, const ffi::AnyBuffer& key, KeyType type, bo
   });
 }
 
+// Finds the elements of each result: those of operand sources[i], or positions if it is negative.
+ffi::Error FindCarried(const ffi::AnyBuffer& key, const ffi::RemainingArgs& operands,
+                       ffi::RemainingRets& results, ffi::Span<const int64_t> sources,
+                       std::vector<Carried>& carried) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto result = results.get<ffi::AnyBuffer>(i);
+    if (!result.has_value()) return result.error();
+    Carried elements{nullptr, static_cast<char*>((*result)->untyped_data()), sizeof(int32_t)};
+    ffi::DataType expected = ffi::DataType::S32;
+    if (sources[i] >= 0) {
+      const auto operand = operands.get<ffi::AnyBuffer>(sources[i]);
+      if (!operand.has_value()) return operand.error();
+      expected = operand->element_type();
+      elements.from = static_cast<const char*>(operand->untyped_data());
+      elements.width = ffi::ByteWidth(expected);
+      if (elements.width > 8 || !HaveSameSizes(*operand, key)) {
+        return Refusal("expected operands of the key's sizes, of at most 8 bytes an element");
+      }
+    }
+    if ((*result)->element_type() != expected || !HaveSameSizes(**result, key)) {
+      return Refusal("expected results of the types and sizes of their sources");
+    }
+    carried.push_back(elements);
+  }
+  return ffi::Error::Success();
+}
+
 // Sorts by the first operand. Result i is operand sources[i] in that order, or the positions.
 ffi::Error SortPairs(ffi::ThreadPool pool, ffi::RemainingArgs operands, ffi::RemainingRets results,
                      ffi::Span<const int64_t> sources, bool descending, bool canonical) {
@@ -128,31 +155,14 @@ ffi::Error SortPairs(ffi::ThreadPool pool, ffi::RemainingArgs operands, ffi::Rem
     return Refusal("expected rows of fewer than 2^31 elements");
   }
   if (sources.size() != results.size()) return Refusal("expected a source for each result");
-  std::vector<Carried> carried;
-  for (size_t i = 0; i < results.size(); ++i) {
-    auto result = results.get<ffi::AnyBuffer>(i);
-    if (!result.has_value()) return result.error();
-    Carried one{nullptr, static_cast<char*>((*result)->untyped_data()), sizeof(int32_t)};
-    ffi::DataType expected = ffi::DataType::S32;
-    if (sources[i] >= 0) {
-      const auto operand = operands.get<ffi::AnyBuffer>(sources[i]);
-      if (!operand.has_value()) return operand.error();
-      expected = operand->element_type();
-      one.from = static_cast<const char*>(operand->untyped_data());
-      one.width = ffi::ByteWidth(expected);
-      if (one.width > 8 || !HaveSameSizes(*operand, *key)) {
-        return Refusal("expected operands of the key's sizes, of at most 8 bytes an element");
-      }
-    }
-    if ((*result)->element_type() != expected || !HaveSameSizes(**result, *key)) {
-      return Refusal("expected results of the types and sizes of their sources");
-    }
-    carried.push_back(one);
-  }
-  return WithinMemory([&] {
+  return WithoutExceptions([&] {
+    std::vector<Carried> carried;
+    const ffi::Error error = FindCarried(*key, operands, results, sources, carried);
+    if (error.failure()) return error;
     if (type->bits == 16) OrderRows<int16_t>(pool, *key, *type, descending, canonical, carried);
     if (type->bits == 32) OrderRows<int32_t>(pool, *key, *type, descending, canonical, carried);
     if (type->bits == 64) OrderRows<int64_t>(pool, *key, *type, descending, canonical, carried);
+    return ffi::Error::Success();
   });
 }
 

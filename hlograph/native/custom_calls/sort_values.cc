@@ -112,7 +112,7 @@ ffi::Error Sort(ffi::ThreadPool pool, ffi::AnyBuffer values, ffi::Result<ffi::An
   if (sorted->element_type() != values.element_type() || !HaveSameSizes(values, *sorted)) {
     return Refusal("expected a result of the type and sizes of the values to sort");
   }
-  return WithinMemory([&] {
+  return WithoutExceptions([&] {
     if (type->bits == 16) SortRows<int16_t>(pool, values, *sorted, *type, descending, canonical);
     if (type->bits == 32) SortRows<int32_t>(pool, values, *sorted, *type, descending, canonical);
     if (type->bits == 64) SortRows<int64_t>(pool, values, *sorted, *type, descending, canonical);

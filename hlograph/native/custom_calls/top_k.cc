@@ -129,7 +129,7 @@ ffi::Error TopK(ffi::ThreadPool pool, ffi::AnyBuffer elements, ffi::Result<ffi::
   }
   if (best.columns == 0) return ffi::Error::Success();
   int32_t* const places = positions->typed_data();
-  return WithinMemory([&] {
+  return WithoutExceptions([&] {
     if (type->bits == 16) SelectRows<int16_t>(pool, elements, type->coding, *values, places);
     if (type->bits == 32) SelectRows<int32_t>(pool, elements, type->coding, *values, places);
   });

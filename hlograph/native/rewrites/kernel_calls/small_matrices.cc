@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -25,13 +26,41 @@ namespace {
 constexpr int64_t kMostRows = 8;
 constexpr int64_t kLeastBatch = 16;  // of matrices, one for each lane
 
+// Returns true for arrays in the layouts that LAPACK and BLAS read and write: the elements of a
+// column lie together, where the array has matrices, and the matrices one behind the other.
+bool HasLayoutOfLapack(const xla::Shape& shape, bool has_matrices) {
+  if (!shape.IsArray() || !shape.has_layout()) return false;
+  const int64_t rank = shape.dimensions().size();
+  std::vector<int64_t> minor_to_major(rank);
+  for (int64_t i = 0; i < rank; ++i) minor_to_major[i] = rank - 1 - i;
+  if (has_matrices && rank >= 2) std::swap(minor_to_major[0], minor_to_major[1]);
+  return absl::c_equal(shape.layout().minor_to_major(), minor_to_major);
+}
+
+// Returns true if the call has these layouts. The first result is of matrices, as the operands are;
+// others are pivots and numbers. A kernel reads and writes elements by their indices instead, which
+// is not the same in another layout.
+bool HasLayoutsOfLapack(const Instruction* call) {
+  const auto* const custom = static_cast<const xla::HloCustomCallInstruction*>(call);
+  if (!custom->layout_constrained()) return false;
+  for (const xla::Shape& operand : custom->operand_shapes_with_layout()) {
+    if (!HasLayoutOfLapack(operand, /*has_matrices=*/true)) return false;
+  }
+  if (!call->shape().IsTuple()) return HasLayoutOfLapack(call->shape(), /*has_matrices=*/true);
+  for (int64_t i = 0; i < static_cast<int64_t>(call->shape().tuple_shapes().size()); ++i) {
+    if (!HasLayoutOfLapack(call->shape().tuple_shapes(i), /*has_matrices=*/i == 0)) return false;
+  }
+  return true;
+}
+
 // Returns true for a call to LAPACK's or BLAS's function of that name for the element type, with
 // that many operands, on a batch of small square matrices.
 bool IsSmallCall(const Instruction* call, absl::string_view function, int64_t operands) {
   if (call->opcode() != xla::HloOpcode::kCustomCall || call->operand_count() != operands ||
       call->has_sharding() || call->HasControlDependencies() ||
       static_cast<const xla::HloCustomCallInstruction*>(call)->api_version() !=
-          xla::CustomCallApiVersion::API_VERSION_TYPED_FFI) {
+          xla::CustomCallApiVersion::API_VERSION_TYPED_FFI ||
+      !HasLayoutsOfLapack(call)) {
     return false;
   }
   const xla::Shape& matrices = call->operand(0)->shape();

@@ -1,6 +1,7 @@
 """The check of a rule of native kernels: jaxlib's run of the kernel beside XLA's evaluator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,10 @@ def _with_special_values(rng: np.random.Generator, array: Array, spec: ArraySpec
     return np.where(chosen, values, array)
 
 
+def _executable(module: hlograph.Module) -> Any:
+    return compile_program(Program(module.name, "hlo", module.to_proto()))
+
+
 def _expected(original: hlograph.Module, inputs: list[list[Array]]) -> Outputs:
     """Returns outputs by XLA's evaluator, or by what can run the original instead.
 
@@ -53,7 +58,7 @@ def _expected(original: hlograph.Module, inputs: list[list[Array]]) -> Outputs:
     """
     signature = signature_of(original)
     if "lapack_" in original.to_text():
-        executable = compile_program(Program(original.name, "hlo", original.to_proto()))
+        executable = _executable(original)
         return Outputs(signature, inputs, lambda arrays: Run(executable, arrays).outputs())
     engine: EngineName = "compiled" if "topk" in original.opcodes() else "evaluator"
     return Outputs(signature, inputs, make_runner(engine, original, signature, Limits()))
@@ -82,8 +87,7 @@ def kernel_verdicts(
     """
     inputs = list(_inputs(original, samples, seed, special=special))
     outputs = _expected(original, inputs)
-    program = Program(module.name, "hlo", module.to_proto())
-    executable = compile_program(program)
+    executable = _executable(module)
     error = rounding_count(Flow(original.graph())).bound()
     verdicts: list[Verdict] = []
     for number, arrays in enumerate(inputs):
@@ -91,6 +95,11 @@ def kernel_verdicts(
         worst = max(judged, key=lambda one: one.badness, default=None)
         verdicts.append(worst.verdict if worst else "equal")
     return verdicts
+
+
+def outputs_of(module: hlograph.Module, inputs: Sequence[Array]) -> list[Array]:
+    """Returns the outputs of a module in jaxlib."""
+    return Run(_executable(module), inputs).outputs()
 
 
 def with_kernels(rule: str, text: str) -> tuple[hlograph.Module, hlograph.Module]:

@@ -6,6 +6,7 @@ error, must give other results on the same inputs.
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,12 @@ import hlograph
 from benchmarks.speed_rules.catalogue import KERNELS
 from benchmarks.speed_rules.lowering import array, lowered
 from benchmarks.speed_rules.topics import kernels
+from hlograph.execution.equivalence.arrays import signature_of
+from hlograph.execution.equivalence.engines import Limits, make_runner
 from tests.hlograph.transforms.kernels.kernel_checks import (
     check_kernel,
     kernel_verdicts,
+    outputs_of,
     with_kernels,
 )
 
@@ -159,3 +163,44 @@ def test_a_wrong_variant_is_refuted(rule, error):
     allowed = {"equal"} if exact else {"equal", "close"}
     assert set(kernel_verdicts(right, module, special=exact)) <= allowed
     assert "different" in kernel_verdicts(wrong, module, special=exact)
+
+
+LARGE = {
+    "parts whose sums overflow": 1e38 + 1e38j,
+    "a product that overflows": 3e38 + 1j,
+    "an infinite part": complex(np.inf, 1),
+    "infinite parts": complex(np.inf, -np.inf),
+}
+
+
+@pytest.mark.parametrize("number", LARGE.values(), ids=LARGE.keys())
+@pytest.mark.parametrize("factor", [1 + 1j, 2 - 2j])
+def test_products_of_parts_are_subtracted_before_they_are_summed(number, factor):
+    module, rewritten = with_kernels("kernel-complex-rows", TEXTS["kernel-complex-rows"])
+    x = np.full((5, 9), number, np.complex64)
+    x[1, 1:] = 1  # one large number among others
+    inputs = [x, np.full((5, 9), factor, np.complex64)]
+    (expected,), (result,) = (outputs_of(m, inputs) for m in (module, rewritten))
+    signature = signature_of(module)
+    (evaluated,) = make_runner("evaluator", module, signature, Limits())(inputs)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(result, evaluated)
+
+
+def test_sums_of_parts_that_overflow_make_no_nan():
+    _, rewritten = with_kernels("kernel-complex-rows", TEXTS["kernel-complex-rows"])
+    inputs = [np.full((5, 9), value, np.complex64) for value in (1e38 + 1e38j, 1 + 1j)]
+    (result,) = outputs_of(rewritten, inputs)
+    np.testing.assert_array_equal(result, np.full(5, np.inf, np.complex64))
+
+
+@pytest.mark.parametrize("pivot", [1.7e38, -3e38, np.inf, np.nan, 1e-39, 0.0])
+@pytest.mark.parametrize("columns", [1, 2, 11])
+def test_systems_are_divided_by_pivots_as_blas_does(pivot, columns):
+    text = lowered(kernels.solved_by, array(20, 3, 3), array(20, 3, columns))
+    module, rewritten = with_kernels("kernel-small-solve", text)
+    matrices = np.broadcast_to(np.tril(np.ones((3, 3), np.float32)), (20, 3, 3)).copy()
+    matrices[:, 1, 1] = pivot
+    inputs = [matrices, np.full((20, 3, columns), 3e37, np.float32)]
+    (expected,), (result,) = (outputs_of(m, inputs) for m in (module, rewritten))
+    np.testing.assert_array_equal(result, expected)
