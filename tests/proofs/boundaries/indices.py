@@ -54,6 +54,11 @@ def _scattered(method: str, *places: int) -> Callable[[], str]:
     return of(lambda x, y: getattr(x.at[np.array(places)], method)(y), f"4x3 {len(places)}x3")
 
 
+def _scattered_anywhere(method: str) -> Callable[[], str]:
+    """Returns a scatter to rows that are given when it runs."""
+    return of(lambda x, i, y: getattr(x.at[i], method)(y), "4x3 s32:3 3x3")
+
+
 INDICES = (
     Boundary(
         "one-hot-sum-as-scatter",
@@ -73,23 +78,26 @@ INDICES = (
         "the predicate is the same for all elements of a slice that is updated",
         either(_selected("4"), _selected("4x6")),
     ),
-    Boundary(
-        "scatter-as-gather",
-        "known positions",
-        either(
-            _scattered("set", 2, 0, 1),
-            of(lambda x, i, y: x.at[i].set(y), "4x3 s32:3 3x3"),
-        ),
-    ),
-    Boundary(
-        "scatter-as-gather",
-        "each at most once",
-        either(_scattered("add", 2, 0, 1), _scattered("add", 2, 0, 2)),
-    ),
-    Boundary(
-        "scatter-as-gather",
-        "updates replace what there is, or are added",
-        either(_scattered("set", 2, 0, 1), _scattered("multiply", 2, 0, 1)),
+    *(
+        boundary
+        for rule, method in (("scatter-as-gather", "set"), ("scatter-as-gather:add", "add"))
+        for boundary in (
+            Boundary(
+                rule,
+                "known positions",
+                either(_scattered(method, 2, 0, 1), _scattered_anywhere(method)),
+            ),
+            Boundary(
+                rule,
+                "each at most once",
+                either(_scattered(method, 2, 0, 1), _scattered(method, 2, 0, 2)),
+            ),
+            Boundary(
+                rule,
+                "updates replace what there is, or are added",
+                either(_scattered(method, 2, 0, 1), _scattered("multiply", 2, 0, 1)),
+            ),
+        )
     ),
     Boundary("gather-as-slices", "known positions in at most 16 pieces", lambda n: _rows(n)()),
     Boundary(
