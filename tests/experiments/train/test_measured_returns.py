@@ -85,7 +85,8 @@ def test_measurements_of_an_interrupted_run_are_kept(plans, tmp_path):
 
 def test_a_run_learns_from_measured_returns(tmp_path, own_lock):
     folder = tmp_path / "run"
-    config = tiny_tuning_config(out=folder, decisions=SAFE, returns="measured", result="last")
+    more = {"returns": "measured", "result": "last", "test_count": 0, "measure_validation": False}
+    config = tiny_tuning_config(out=folder, decisions=SAFE, **more)
     assert train(config) == 0
     rows = read_checked_json(folder / FILE, "measured plans", 1)["plans"]
     keys = {(benchmark, tuple(names)) for benchmark, names, _ in rows}
