@@ -7,11 +7,11 @@ from hlograph.measuring.implementations import DEFAULT
 
 
 class QuickWorker(ImplementationWorker):
-    """Runs implementations, each of which may take a second."""
+    """Runs implementations, each of which may take a quarter of a second."""
 
     def __init__(self, job, sample, recorder):
         super().__init__(job, sample, recorder)
-        self._limit = 1.0
+        self._limit = 0.25
 
 
 class UnstableWorker(ImplementationWorker):
