@@ -68,8 +68,11 @@ class Samples:
 
         Floats are zeros of both signs, large, tiny, negative, equal, infinite and NaN, and rows
         that are near each other. Integers and predicates are those of the first usual sample,
-        because they may be indices.
+        because they may be indices. So there are none for a program without float parameters.
         """
+        types = {spec.element_type for spec in self._specs}
+        if not types.intersection((*FLOATS, *COMPLEX_PARTS)):
+            return
         for name, change in (*_CHANGES.items(), ("near", _Near())):
             rng = np.random.default_rng([self._seed, 1])
             changed = [self._changed(change, rng, *base) for base in self._base()]

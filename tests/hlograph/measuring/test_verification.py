@@ -293,3 +293,10 @@ def test_adversarial_inputs_keep_integers_types_and_shapes():
     assert np.isposinf(infinite).any()
     assert np.isneginf(infinite).any()
     np.testing.assert_array_equal(samples["large"][0], X * 128)
+
+
+def test_a_program_without_floats_has_no_adversarial_inputs():
+    program = Program.of(jax.jit(lambda x: x + 1).lower(np.arange(8)))
+    samples = Samples(program, None, seed=0)
+    assert len(samples.usual) == 2
+    assert not list(samples.adversarial())
