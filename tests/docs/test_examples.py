@@ -13,10 +13,21 @@ EXAMPLES, LINES = 3, 150
 _BUDGET = re.compile(r"\bbudget=\d+\b")
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def searched_once(reader_folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all pages use one store of plans: several search for the plan of one function."""
+    monkeypatch.setenv("HLOGRAPH_CACHE", str(cache))
+
+
 # torch-geometric, which to_pyg imports, does what newer versions of torch advise against.
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.page.stem)
-def test_examples_of_a_page(example: Example, reader_folder: Path, capsys):
+def test_examples_of_a_page(example: Example, reader_folder: Path, searched_once: None, capsys):
     """The blocks of a page go on with the names of those before them; searches are shorter."""
     _run(example)
     assert capsys.readouterr().out
