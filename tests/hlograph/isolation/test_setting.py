@@ -30,10 +30,14 @@ def _seen(program, **environment):
 def test_settings_of_the_environment_the_program_began_with():
     flags = "--xla_force_host_platform_device_count=3"
     given = {"XLA_FLAGS": flags, "HLOGRAPH_PROBE": "1", "MALLOC_ARENA_MAX": "2"}
-    program, worker, side, nested = _seen(
-        "[probe.seen(), probe.seen_by_worker(), *probe.seen_by_side_process()]", **given
-    )
+    program = """
+        os.environ["MALLOC_ARENA_MAX"] = "1"  # the C library has read it at the start
+        os.environ["MALLOC_TOP_PAD_"] = "1048576"
+        [probe.seen(), probe.seen_by_worker(), *probe.seen_by_side_process()]
+    """
+    program, worker, side, nested = _seen(program, **given)
     assert program["devices"] == 3
+    assert program["environment"]["HLOGRAPH_PROBE"] == "1"
     assert program["malloc"] == ["MALLOC_ARENA_MAX=2"]
     assert worker == side == nested == program
 
@@ -45,36 +49,16 @@ def test_settings_that_were_changed_after_the_server_of_workers_had_started():
         os.environ["HLOGRAPH_PROBE"] = "changed"
         jax.config.update("jax_cpu_enable_async_dispatch", False)
         jax.config.update("jax_num_cpu_devices", 2)
+        keep_freed_memory()
         [before, probe.seen(), probe.seen_by_worker(), *probe.seen_by_side_process()]
     """
     before, program, worker, side, nested = _seen(program, HLOGRAPH_PROBE="begun")
     assert before["environment"]["HLOGRAPH_PROBE"] == "begun"
     assert before["devices"] == 1
     assert before["async"]
+    assert not before["keeps"]
     assert program["environment"]["HLOGRAPH_PROBE"] == "changed"
     assert program["devices"] == 2
     assert len(program["cpus"]) == 1
-    assert worker == side == nested == program
-
-
-def test_what_the_c_library_reads_at_the_start_is_that_of_the_program():
-    program = """
-        os.environ["MALLOC_ARENA_MAX"] = "1"
-        os.environ["MALLOC_TOP_PAD_"] = "1048576"
-        [probe.seen(), probe.seen_by_worker(), *probe.seen_by_side_process()]
-    """
-    program, worker, side, nested = _seen(program, MALLOC_ARENA_MAX="4")
-    assert program["malloc"] == ["MALLOC_ARENA_MAX=4"]
-    assert worker == side == nested == program
-
-
-def test_a_process_that_keeps_freed_memory_has_workers_that_do():
-    program = """
-        before = probe.seen_by_worker()
-        keep_freed_memory()
-        [before, probe.seen(), probe.seen_by_worker(), *probe.seen_by_side_process()]
-    """
-    before, program, worker, side, nested = _seen(program)
-    assert not before["keeps"]
     assert program["keeps"]  # the C library of the tests is glibc
     assert worker == side == nested == program
