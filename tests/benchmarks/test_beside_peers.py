@@ -1,11 +1,14 @@
 """The program: peers by name, a run with and without peers that can run, and its page."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from benchmarks.beside_peers import main
 from benchmarks.peers.catalogue import PEERS, PeerProgram, chosen_peers, measured
 from benchmarks.peers.environments import PeerEnvironment
-from benchmarks.peers.processes import PeersRun
+from benchmarks.peers.processes import TURNS, PeersRun, timed_in_turns
 from benchmarks.peers.results import DEFAULT, PeersRow
 from hlograph.errors import UnknownNameError
 
@@ -30,6 +33,8 @@ def test_peers_that_cannot_run_are_named(tmp_path, monkeypatch):
 
     missing = PeerEnvironment("missing", ("iree-base-compiler==3.13.0",))
     monkeypatch.setattr(catalogue, "IREE_ENVIRONMENT", missing)
+    brief = replace(TURNS, pairs=2, max_seconds=0.1, least=2)
+    monkeypatch.setattr(catalogue, "timed_in_turns", partial(timed_in_turns, effort=brief))
     (tmp_path / "environments").touch()  # no folder can be made there
     run = PeersRun(tmp_path, tmp_path / "environments", 1)
     row = measured(run, PeerProgram(PROGRAM, "sorting"), ["IREE", "PyTorch", "numba"])
