@@ -115,7 +115,7 @@ def contained() -> Iterator[None]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of `tiny_config`."""
     folder = tmp_path_factory.mktemp("run") / "finished"
-    assert train(tiny_config(out=folder)) == 0
+    assert train(tiny_config(out=folder, workers="in-process")) == 0
     return folder
 
 
