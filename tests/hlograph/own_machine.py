@@ -11,6 +11,8 @@ from hlograph.optimization import optimizing, process_settings, race
 
 HAVE_FINALS = (trial, optimizing, race, process_settings, timing, recovering)
 """Modules that time winners."""
+SHORT = replace(trial.FINAL, pairs=6, block_seconds=0.001, max_seconds=0.5)
+"""Effort for a winner, of whose speed no test asserts more than that it is faster."""
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +34,7 @@ def own_lock(tmp_path_factory):
 @pytest.fixture(autouse=True, scope="module")
 def short_finals():
     """Times winners for a moment, not for seconds; their outputs are compared as ever."""
-    short = replace(trial.FINAL, pairs=6, block_seconds=0.001, max_seconds=0.5)
     with pytest.MonkeyPatch.context() as patch:
         for module in HAVE_FINALS:
-            patch.setattr(module, "FINAL", short)
+            patch.setattr(module, "FINAL", SHORT)
         yield

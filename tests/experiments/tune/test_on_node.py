@@ -14,7 +14,7 @@ from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.competitors import WIDTHS
 from tests.experiments.tune.tiny_program import write_program
-from tests.hlograph.own_machine import own_lock, short_finals
+from tests.hlograph.own_machine import SHORT, own_lock, short_finals
 
 __all__ = ["own_lock", "short_finals"]
 
@@ -31,7 +31,9 @@ def race(tmp_path_factory):
 @pytest.fixture(scope="module")
 def reports(race, own_lock):
     """Reports of a whole race."""
-    return list(work(NodeTask(race, {})))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiments.tune.races.FINAL", SHORT)
+        return list(work(NodeTask(race, {})))
 
 
 def _files(folder, key, outcomes):
