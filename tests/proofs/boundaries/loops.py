@@ -24,6 +24,25 @@ def _loop(steps: int, limit: Any = None) -> str:
     return lowered(run, array(3), array(dtype="int32"))
 
 
+def _mixed(mix: Callable[[Any], Any]) -> Callable[[], str]:
+    def run(columns: Any, state: Any) -> Any:
+        return lax.scan(lambda s, x: (mix(s) + x, s), state, columns.T)[1].T
+
+    return of(run, "65536x8 65536")
+
+
+def _columns(count: int, limit: Any = None) -> str:
+    """Returns a loop over the columns of an array; its state has 32 bytes for each row."""
+
+    def run(columns: Any, most: Any) -> Any:
+        def step(i: Any, kept: Any) -> Any:
+            return kept.at[i].set(0.9 * kept[i - 1] + kept[i])
+
+        return lax.fori_loop(1, 8 if limit is None else most, step, columns.T).T
+
+    return lowered(run, array(count, 8), array(dtype="int32"))
+
+
 def _unrolled(least: int) -> MakeProgram:
     return lambda n: _loop(least, None if n else "given")
 
@@ -57,6 +76,22 @@ LOOPS = (
             _unrolled(16),
         )
         for kind in ("4", "8", "whole")
+    ),
+    Boundary(
+        "loop-in-blocks",
+        "no operation of an iteration mixes the indices of the dimension",
+        either(_mixed(lambda s: 0.9 * s), _mixed(lambda s: jnp.roll(s, 1))),
+    ),
+    Boundary(
+        "loop-in-blocks",
+        "the loop counts from a constant to a constant by a constant",
+        lambda n: _columns(65536, None if n else "given"),
+    ),
+    Boundary(
+        "loop-in-blocks",
+        "at least 1,048,576 bytes",
+        lambda n: _columns(n // 32),
+        step=32,
     ),
     Boundary(
         "hoist-rearrangement",

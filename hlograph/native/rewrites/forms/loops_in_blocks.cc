@@ -1,0 +1,322 @@
+// Loops over arrays larger than the cache, run for one block of a dimension after the other.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "hlograph/native/rewrites/forms/axis_blocks.h"
+#include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/loop_blocks.h"
+#include "hlograph/native/rewrites/own/own_rules.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace hlograph {
+namespace {
+
+using Opcode = xla::HloOpcode;
+using Permutation = std::vector<int64_t>;
+
+xla::HloComputation* AddStateComputation(xla::HloModule* module, const char* name,
+                                         const xla::Shape& carried) {
+  xla::HloComputation::Builder builder(name);
+  builder.AddInstruction(Instruction::CreateParameter(0, carried, "state"));
+  return module->AddEmbeddedComputation(builder.Build());
+}
+
+// Copies values of one computation to another one, in blocks of a dimension or whole.
+class BlockCopier {
+ public:
+  BlockCopier(xla::HloComputation* to, int64_t size) : to_(to), size_(size) {}
+  virtual ~BlockCopier() = default;
+
+  Instruction* Copy(const Instruction* value, int64_t dimension) {
+    value = Forwarded(value);
+    const std::pair<const Instruction*, int64_t> key(value, dimension);
+    if (auto found = copies_.find(key); found != copies_.end()) return found->second;
+    Instruction* copy = CopyOther(value, dimension);
+    if (copy == nullptr) copy = CopyAlike(value, dimension);
+    return copies_[key] = copy;
+  }
+
+ protected:
+  // Copies what is no copy of the same operation: null for others.
+  virtual Instruction* CopyOther(const Instruction* value, int64_t dimension) = 0;
+
+  xla::HloComputation* to() const { return to_; }
+  int64_t size() const { return size_; }
+
+ private:
+  Instruction* CopyAlike(const Instruction* value, int64_t dimension) {
+    const auto dimensions = OperandDimensions(value, dimension);
+    std::vector<Instruction*> operands;
+    for (size_t i = 0; i < dimensions->size(); ++i) {
+      operands.push_back(Copy(value->operand(i), (*dimensions)[i]));
+    }
+    std::unique_ptr<Instruction> clone = CloneForBlock(value, dimension, size_, operands);
+    clone->set_original_value(nullptr);  // it is another value
+    return to_->AddInstruction(std::move(clone));
+  }
+
+  xla::HloComputation* to_;
+  int64_t size_;
+  std::map<std::pair<const Instruction*, int64_t>, Instruction*> copies_;
+};
+
+// Copies what a loop calls, whose state has other elements.
+class StateCopier : public BlockCopier {
+ public:
+  StateCopier(const xla::HloComputation* from, xla::HloComputation* to, int64_t size,
+              std::vector<int64_t> numbers)
+      : BlockCopier(to, size), from_(from), numbers_(std::move(numbers)) {}
+
+ protected:
+  Instruction* CopyOther(const Instruction* value, int64_t /*dimension*/) override {
+    const int64_t element = ElementOf(value, from_->parameter_instruction(0));
+    if (element < 0) return nullptr;
+    return to()->AddInstruction(
+        Instruction::CreateGetTupleElement(to()->parameter_instruction(0), numbers_[element]));
+  }
+
+ private:
+  const xla::HloComputation* from_;
+  std::vector<int64_t> numbers_;  // of elements of the new state, by element
+};
+
+// Builds the loop over blocks, whose state has arrays from outside as they are needed.
+class BlockLoop : public BlockCopier {
+ public:
+  BlockLoop(Instruction* place, const LoopBlocks& blocks)
+      : BlockCopier(AddStateComputation(
+                        place->GetModule(), "blocks",
+                        xla::ShapeUtil::MakeTupleShape({xla::ShapeUtil::MakeShape(xla::S32, {})})),
+                    blocks.size),
+        place_(place),
+        build_(place),
+        blocks_(blocks) {
+    initials_.push_back(build_.Scalar(xla::S32, 0));
+    results_.push_back(nullptr);
+    number_ = Element(0);
+    const Builder inside(number_);
+    results_[0] = inside.Binary(Opcode::kAdd, number_, inside.Scalar(xla::S32, 1));
+    // The last block begins earlier where the size does not divide: slices and updates are clamped.
+    start_ = inside.Binary(Opcode::kMultiply, number_,
+                           inside.Scalar(xla::S32, static_cast<double>(blocks.size)));
+  }
+
+  // Adds an array that is written block by block, in the order of dimensions that users want.
+  int64_t AddResult(int64_t element, int64_t dimension, const Permutation& order) {
+    Instruction* const block = Builder(number_).Transpose(Result(place_, element), order);
+    const int64_t along = absl::c_find(order, dimension) - order.begin();
+    const xla::Shape shape = Resized(block->shape(), along, blocks_.count);
+    const int64_t number = AddState(build_.Uniform(shape, 0));
+    results_[number] = to()->AddInstruction(Instruction::CreateDynamicUpdateSlice(
+        shape, Element(number), block, Indices(RankOf(block), along)));
+    return number;
+  }
+
+  Instruction* Finish() {
+    to()->set_root_instruction(to()->AddInstruction(Instruction::CreateTuple(results_)),
+                               /*accept_different_shape=*/true);
+    Instruction* const initial = place_->AddInstruction(Instruction::CreateTuple(initials_));
+    xla::HloComputation* const condition =
+        AddStateComputation(place_->GetModule(), "more_blocks", initial->shape());
+    Instruction* const state = condition->parameter_instruction(0);
+    Instruction* const number = state->AddInstruction(Instruction::CreateGetTupleElement(state, 0));
+    const Builder inside(number);
+    const int64_t count = (blocks_.count + blocks_.size - 1) / blocks_.size;
+    condition->set_root_instruction(
+        inside.Compare(number, inside.Scalar(xla::S32, static_cast<double>(count)),
+                       xla::ComparisonDirection::kLt),
+        /*accept_different_shape=*/true);
+    return place_->AddInstruction(
+        Instruction::CreateWhile(initial->shape(), condition, to(), initial));
+  }
+
+ protected:
+  Instruction* CopyOther(const Instruction* value, int64_t dimension) override {
+    if (dimension == kWholeArray) {
+      const bool copied = value->opcode() == Opcode::kConstant && IsPlain(value);
+      return copied ? nullptr : Outside(value);
+    }
+    if (value->opcode() == Opcode::kGetTupleElement &&
+        blocks_.region.loops.count(value->operand(0)) > 0) {
+      return Result(value->operand(0), value->tuple_index());
+    }
+    const auto found = blocks_.region.others.find(value);
+    if (found != blocks_.region.others.end() && found->second.count(dimension) > 0) return nullptr;
+    const xla::Shape shape = Resized(value->shape(), dimension, size());
+    return to()->AddInstruction(Instruction::CreateDynamicSlice(
+        shape, Outside(value), Indices(RankOf(value), dimension), shape.dimensions()));
+  }
+
+ private:
+  Instruction* Element(int64_t number) {
+    return to()->AddInstruction(
+        Instruction::CreateGetTupleElement(to()->parameter_instruction(0), number));
+  }
+
+  int64_t AddState(Instruction* initial) {
+    *to()->parameter_instruction(0)->mutable_shape()->add_tuple_shapes() = initial->shape();
+    initials_.push_back(initial);
+    results_.push_back(nullptr);
+    return static_cast<int64_t>(results_.size()) - 1;
+  }
+
+  // An array from outside, in the loop.
+  Instruction* Outside(const Instruction* value) {
+    if (auto found = outside_.find(value); found != outside_.end()) return found->second;
+    const int64_t number = AddState(const_cast<Instruction*>(value));
+    return outside_[value] = results_[number] = Element(number);
+  }
+
+  std::vector<Instruction*> Indices(int64_t rank, int64_t dimension) {
+    std::vector<Instruction*> indices(rank, Builder(number_).Scalar(xla::S32, 0));
+    indices[dimension] = start_;
+    return indices;
+  }
+
+  // The block of an element of a loop's result.
+  Instruction* Result(const Instruction* loop, int64_t element) {
+    auto found = loops_.find(loop);
+    if (found == loops_.end()) found = loops_.emplace(loop, BuildLoop(loop)).first;
+    const auto& [copy, numbers] = found->second;
+    return to()->AddInstruction(Instruction::CreateGetTupleElement(copy, numbers[element]));
+  }
+
+  std::pair<Instruction*, std::vector<int64_t>> BuildLoop(const Instruction* loop) {
+    const std::vector<int64_t>& dimensions = blocks_.region.loops.at(loop);
+    std::vector<int64_t> numbers(dimensions.size(), -1);
+    std::vector<Instruction*> initials;
+    for (size_t i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i] == kUnusedElement) continue;
+      numbers[i] = static_cast<int64_t>(initials.size());
+      initials.push_back(Copy(loop->operand(0)->operand(i), dimensions[i]));
+    }
+    Instruction* const initial = to()->AddInstruction(Instruction::CreateTuple(initials));
+    xla::HloModule* const module = place_->GetModule();
+    xla::HloComputation* const body = AddStateComputation(module, "of_block", initial->shape());
+    StateCopier inside(loop->while_body(), body, size(), numbers);
+    std::vector<Instruction*> results;
+    for (size_t i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i] == kUnusedElement) continue;
+      const Instruction* const result = loop->while_body()->root_instruction()->operand(i);
+      results.push_back(inside.Copy(result, dimensions[i]));
+    }
+    body->set_root_instruction(body->AddInstruction(Instruction::CreateTuple(results)),
+                               /*accept_different_shape=*/true);
+    xla::HloComputation* const condition =
+        AddStateComputation(module, "more_of_block", initial->shape());
+    StateCopier tested(loop->while_condition(), condition, size(), numbers);
+    condition->set_root_instruction(
+        tested.Copy(loop->while_condition()->root_instruction(), kWholeArray),
+        /*accept_different_shape=*/true);
+    return {
+        to()->AddInstruction(Instruction::CreateWhile(initial->shape(), condition, body, initial)),
+        numbers};
+  }
+
+  Instruction* place_;
+  const Builder build_;
+  const LoopBlocks& blocks_;
+  Instruction* number_ = nullptr;
+  Instruction* start_ = nullptr;  // index of the block's first element
+  std::vector<Instruction*> initials_, results_;
+  std::map<const Instruction*, Instruction*> outside_;
+  std::map<const Instruction*, std::pair<Instruction*, std::vector<int64_t>>> loops_;
+};
+
+// The order of dimensions in which all users transpose an element of a loop's result, or its own.
+Permutation OrderOf(const Instruction* loop, int64_t element) {
+  std::optional<Permutation> order;
+  Permutation own(loop->shape().tuple_shapes(element).dimensions().size());
+  std::iota(own.begin(), own.end(), 0);
+  for (const Instruction* taken : loop->users()) {
+    if (taken->tuple_index() != element) continue;
+    for (const Instruction* user : taken->users()) {
+      if (user->opcode() != Opcode::kTranspose || !IsRearrangement(user)) return own;
+      const Permutation wanted(user->dimensions().begin(), user->dimensions().end());
+      if (order.has_value() && *order != wanted) return own;
+      order = wanted;
+    }
+  }
+  return order.value_or(own);
+}
+
+Permutation InverseOrder(const Permutation& order) {
+  Permutation inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+// Returns true if only the states of later loops have the results, as of which these take blocks.
+bool IsBeforeLoops(const Instruction* loop) {
+  return absl::c_all_of(loop->users(), [](const Instruction* element) {
+    return !element->IsRoot() && absl::c_all_of(element->users(), [](const Instruction* tuple) {
+      return tuple->opcode() == Opcode::kTuple && tuple->user_count() == 1 &&
+             tuple->users().front()->opcode() == Opcode::kWhile;
+    });
+  });
+}
+
+class LoopInBlocks : public FormRule {
+ public:
+  using FormRule::FormRule;
+
+  Reach reach() const override { return {.operands = kBlockReach, .users = 3}; }
+
+ protected:
+  bool Matches(const Instruction* loop) const override {
+    if (loop->opcode() != Opcode::kWhile || IsBeforeLoops(loop)) return false;
+    const auto blocks = FindLoopBlocks(loop);
+    if (!blocks.has_value()) return false;
+    // Where arrays are read in the order in which they are stored, copies of blocks cost too much.
+    return blocks->is_apart || absl::c_any_of(blocks->used, [&](int64_t element) {
+             return !absl::c_is_sorted(OrderOf(loop, element));
+           });
+  }
+
+  Instruction* Build(Instruction* loop) const override {
+    const LoopBlocks blocks = *FindLoopBlocks(loop);
+    BlockLoop outer(loop, blocks);
+    std::map<int64_t, std::pair<int64_t, Permutation>> written;  // by element
+    for (int64_t element : blocks.used) {
+      const Permutation order = OrderOf(loop, element);
+      const int64_t dimension = blocks.region.loops.at(loop)[element];
+      written[element] = {outer.AddResult(element, dimension, order), order};
+    }
+    Instruction* const copy = outer.Finish();
+    const Builder build(copy);
+    std::vector<Instruction*> elements;
+    for (int64_t i = 0; i < xla::ShapeUtil::TupleElementCount(loop->shape()); ++i) {
+      const auto found = written.find(i);
+      if (found == written.end()) {
+        elements.push_back(build.Uniform(loop->shape().tuple_shapes(i), 0));  // not used
+        continue;
+      }
+      const auto& [number, order] = found->second;
+      elements.push_back(build.Transpose(build.Element(copy, number), InverseOrder(order)));
+    }
+    return loop->AddInstruction(Instruction::CreateTuple(elements));
+  }
+};
+
+}  // namespace
+
+const RuleTopic kLoopBlockForms(339, [](std::vector<RulePtr>& rules) {
+  rules.push_back(std::make_unique<LoopInBlocks>(Identity{
+      "loop-in-blocks", "for i: f(y, x) = [for i: f(y[b], x[b])]",
+      "Runs loops whose iterations compute each index of a dimension alone, with the transposes "
+      "around them, for one block of the indices after the other, which stays in the cache."}));
+});
+
+}  // namespace hlograph
