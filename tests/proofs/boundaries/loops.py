@@ -89,8 +89,8 @@ LOOPS = (
     ),
     Boundary(
         "loop-in-blocks",
-        "at least 1,048,576 bytes",
-        lambda n: _columns(n // 32),
+        "at least 1,048,577 bytes",
+        lambda n: _columns(-(-n // 32)),
         step=32,
     ),
     Boundary(

@@ -15,7 +15,7 @@ from tests.proofs.prover import Equation, Lemma, Sizes, Statement
     "loop-in-blocks",
     conditions="no operation of an iteration mixes the indices of the dimension; the loop counts "
     "from a constant to a constant by a constant; all of its state together has at least "
-    "1,048,576 bytes",
+    "1,048,577 bytes",
     wrong="an iteration may read other indices",
     argument="Each operation of an iteration, and each one before the loop, of a block of its "
     "operands is the block of its result. By induction over the iterations, the states of the "

@@ -135,8 +135,8 @@ std::optional<std::vector<int64_t>> OperandDimensions(const Instruction* instruc
       return DimensionList();
     case Opcode::kBroadcast: {
       const absl::Span<const int64_t> kept = instruction->dimensions();
-      const auto found = absl::c_find(kept, dimension);
-      return DimensionList{found == kept.end() ? kWholeArray : found - kept.begin()};
+      const auto position = absl::c_find(kept, dimension);
+      return DimensionList{position == kept.end() ? kWholeArray : position - kept.begin()};
     }
     case Opcode::kTranspose:
       return DimensionList{instruction->dimensions(dimension)};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,12 @@ constexpr size_t kMostElements = 32;   // of a loop's state
 constexpr int kMostRounds = 8;         // of leaving something out of the region
 constexpr size_t kLargestBody = 1000;  // of a loop's body
 
-// A value, and the dimension of which a block of it is needed.
-using Need = std::pair<const Instruction*, int64_t>;
+constexpr int kInitialHops = 2;  // from a loop to the initial value of an element
+constexpr int kLoopHops = 3;     // from an element of a loop's result to what the loop counts from
+
+// A value of an iteration of a loop, and the dimension of which a block of it is needed. Loops may
+// have the same body.
+using Need = std::tuple<const Instruction*, const Instruction*, int64_t>;
 
 int64_t BytesOf(const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOfElements(shape); }
 
@@ -49,8 +54,8 @@ class RegionFinder {
   // An instruction that cannot be in the region, or is used elsewhere too; null if there is none.
   const Instruction* FindShared() const {
     if (rejected_ != nullptr) return rejected_;
-    for (const auto& [one, dimensions] : region_.others) {
-      if (!IsCheap(one) && !IsOnlyInside(one)) return one;
+    for (const auto& [value, dimensions] : region_.others) {
+      if (!IsCheap(value) && !IsOnlyInside(value)) return value;
     }
     for (const auto& [loop, dimensions] : region_.loops) {
       if (loop == place_) continue;
@@ -79,8 +84,8 @@ class RegionFinder {
   // Returns true if what the loops read is transposed before, or the numbers of an iteration are so
   // far apart that the cache lines of all of them do not stay in the cache until the next one.
   bool IsApart() const {
-    for (const auto& [one, dimensions] : region_.others) {
-      if (one->opcode() == Opcode::kTranspose) return true;
+    for (const auto& [value, dimensions] : region_.others) {
+      if (value->opcode() == Opcode::kTranspose) return true;
     }
     int64_t bytes = 0;
     for (const auto& [loop, dimensions] : region_.loops) {
@@ -98,28 +103,28 @@ class RegionFinder {
 
  private:
   // Computing it twice takes less than storing it.
-  static bool IsCheap(const Instruction* one) {
-    return one->opcode() == Opcode::kBroadcast || IsRearrangement(one);
+  static bool IsCheap(const Instruction* value) {
+    return value->opcode() == Opcode::kBroadcast || IsRearrangement(value);
   }
 
-  bool IsOnlyInside(const Instruction* one) const {
-    return !one->IsRoot() && absl::c_all_of(one->users(), [&](const Instruction* user) {
-      return region_.others.count(user) > 0 || IsState(user, one);
+  bool IsOnlyInside(const Instruction* value) const {
+    return !value->IsRoot() && absl::c_all_of(value->users(), [&](const Instruction* user) {
+      return region_.others.count(user) > 0 || IsState(user, value);
     });
   }
 
   // Returns true for the initial state of a loop of the region, of which it takes blocks.
   bool IsState(const Instruction* tuple, const Instruction* part) const {
     if (tuple->opcode() != Opcode::kTuple || tuple->user_count() != 1) return false;
-    const auto found = region_.loops.find(tuple->users().front());
-    if (found == region_.loops.end()) return false;
+    const auto entry = region_.loops.find(tuple->users().front());
+    if (entry == region_.loops.end()) return false;
     for (int64_t i = 0; i < tuple->operand_count(); ++i) {
-      if (tuple->operand(i) == part && found->second[i] == kWholeArray) return false;
+      if (tuple->operand(i) == part && entry->second[i] == kWholeArray) return false;
     }
     return true;
   }
 
-  bool AddElement(const Instruction* loop, int64_t element, int64_t dimension, int depth = 1) {
+  bool AddElement(const Instruction* loop, int64_t element, int64_t dimension, int hops = 0) {
     auto& dimensions = region_.loops[loop];
     if (dimensions.empty()) {
       const auto counted = FindCountedLoop(loop);
@@ -130,7 +135,7 @@ class RegionFinder {
       }
       dimensions.assign(counted->size(), kUnusedElement);
       const Instruction* const condition = loop->while_condition()->root_instruction();
-      if (!AddInside(loop, condition, kWholeArray, depth)) return false;
+      if (!AddInside(loop, condition, kWholeArray, hops)) return false;
     }
     if (dimensions[element] != kUnusedElement) return dimensions[element] == dimension;
     const xla::Shape& shape = loop->shape().tuple_shapes(element);
@@ -140,49 +145,53 @@ class RegionFinder {
     }
     dimensions[element] = dimension;
     if (dimension != kWholeArray) {
-      AddOutside(loop->operand(0)->operand(element), dimension, depth + 1);
+      AddOutside(loop->operand(0)->operand(element), dimension, hops + kInitialHops);
     }
     const Instruction* const result = loop->while_body()->root_instruction()->operand(element);
-    return AddInside(loop, result, dimension, depth);
+    return AddInside(loop, result, dimension, hops);
   }
 
   // Adds what an iteration computes a value from.
-  bool AddInside(const Instruction* loop, const Instruction* value, int64_t dimension, int depth) {
+  bool AddInside(const Instruction* loop, const Instruction* value, int64_t dimension, int hops) {
     value = Forwarded(value);
     const int64_t element = ElementOf(value, value->parent()->parameter_instruction(0));
-    if (element >= 0) return AddElement(loop, element, dimension, depth);
-    if (!inside_.insert({value, dimension}).second) return true;
+    if (element >= 0) return AddElement(loop, element, dimension, hops);
+    if (!inside_.insert({loop, value, dimension}).second) return true;
     const auto dimensions = OperandDimensions(value, dimension);
     if (!dimensions.has_value()) return false;
     for (size_t i = 0; i < dimensions->size(); ++i) {
-      if (!AddInside(loop, value->operand(i), (*dimensions)[i], depth)) return false;
+      if (!AddInside(loop, value->operand(i), (*dimensions)[i], hops)) return false;
     }
     return true;
   }
 
   // Adds a value before the loops if it can be computed in blocks: they are read of it otherwise.
-  void AddOutside(const Instruction* value, int64_t dimension, int depth) {
-    if (depth >= kBlockReach || outside_->count(value) > 0) return;
+  // A loop of the region has all elements that the region takes of it, or is not in the region.
+  void AddOutside(const Instruction* value, int64_t dimension, int hops) {
+    if (outside_->count(value) > 0) return;
+    const bool is_far = hops + kLoopHops > kBlockReach;
     if (value->opcode() == Opcode::kGetTupleElement) {
       const Instruction* const loop = value->operand(0);
       if (loop->opcode() != Opcode::kWhile || outside_->count(loop) > 0) return;
       const int64_t element = ElementOf(value, loop);
-      if (element < 0 || !AddElement(loop, element, dimension, depth + 1)) rejected_ = loop;
+      if (is_far || element < 0 || !AddElement(loop, element, dimension, hops + 1)) {
+        rejected_ = loop;
+      }
       return;
     }
-    if (!IsCheap(value) && !IsPointwise(value)) return;
+    if (is_far || (!IsCheap(value) && !IsPointwise(value))) return;
     const auto dimensions = OperandDimensions(value, dimension);
     if (!dimensions.has_value() || !region_.others[value].insert(dimension).second) return;
     for (size_t i = 0; i < dimensions->size(); ++i) {
       if ((*dimensions)[i] == kWholeArray) continue;
-      AddOutside(value->operand(i), (*dimensions)[i], depth + 1);
+      AddOutside(value->operand(i), (*dimensions)[i], hops + 1);
     }
   }
 
   const Instruction* place_;
   int64_t count_;
   const std::set<const Instruction*>* outside_;
-  const Instruction* rejected_ = nullptr;  // a loop before this one
+  const Instruction* rejected_ = nullptr;  // a loop before `place_` that cannot be in the region
   Region region_;
   std::set<Need> inside_;
 };
@@ -237,7 +246,7 @@ std::optional<LoopBlocks> FindAlong(const Instruction* loop, const std::vector<i
       continue;
     }
     const auto [bytes, row] = finder->Bytes();
-    if (bytes < kCacheBytes) return std::nullopt;
+    if (bytes <= kCacheBytes) return std::nullopt;  // as those of a block
     blocks.size =
         std::min(kCacheBytes / std::max(bytes / blocks.count, int64_t{1}), (blocks.count + 1) / 2);
     if (blocks.size * inner < kLeastRun || blocks.size < 1 ||
@@ -259,8 +268,8 @@ std::optional<LoopBlocks> FindLoopBlocks(const Instruction* loop) {
   if (!counted.has_value() || counted->trips < 2) return std::nullopt;
   const auto used = UsedElements(loop);
   if (!used.has_value() || used->empty()) return std::nullopt;
-  const int64_t largest = *absl::c_max_element(*used, [&](int64_t one, int64_t two) {
-    return BytesOf(loop->shape().tuple_shapes(one)) < BytesOf(loop->shape().tuple_shapes(two));
+  const int64_t largest = *absl::c_max_element(*used, [&](int64_t first, int64_t second) {
+    return BytesOf(loop->shape().tuple_shapes(first)) < BytesOf(loop->shape().tuple_shapes(second));
   });
   const auto rank = static_cast<int64_t>(loop->shape().tuple_shapes(largest).dimensions().size());
   for (int64_t i = 0; i < rank; ++i) {

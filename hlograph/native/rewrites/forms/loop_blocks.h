@@ -15,8 +15,8 @@
 
 namespace hlograph {
 
-// Hops to operands that BlockFinder reads.
-inline constexpr int kBlockReach = 8;
+// Hops to operands that FindLoopBlocks reads.
+inline constexpr int kBlockReach = 12;
 
 inline constexpr int64_t kUnusedElement = -2;  // of a loop's state, in a block
 

@@ -42,7 +42,7 @@ class BlockCopier {
   Instruction* Copy(const Instruction* value, int64_t dimension) {
     value = Forwarded(value);
     const std::pair<const Instruction*, int64_t> key(value, dimension);
-    if (auto found = copies_.find(key); found != copies_.end()) return found->second;
+    if (auto entry = copies_.find(key); entry != copies_.end()) return entry->second;
     Instruction* copy = CopyOther(value, dimension);
     if (copy == nullptr) copy = CopyAlike(value, dimension);
     return copies_[key] = copy;
@@ -152,8 +152,8 @@ class BlockLoop : public BlockCopier {
         blocks_.region.loops.count(value->operand(0)) > 0) {
       return Result(value->operand(0), value->tuple_index());
     }
-    const auto found = blocks_.region.others.find(value);
-    if (found != blocks_.region.others.end() && found->second.count(dimension) > 0) return nullptr;
+    const auto entry = blocks_.region.others.find(value);
+    if (entry != blocks_.region.others.end() && entry->second.count(dimension) > 0) return nullptr;
     const xla::Shape shape = Resized(value->shape(), dimension, size());
     return to()->AddInstruction(Instruction::CreateDynamicSlice(
         shape, Outside(value), Indices(RankOf(value), dimension), shape.dimensions()));
@@ -174,7 +174,7 @@ class BlockLoop : public BlockCopier {
 
   // An array from outside, in the loop.
   Instruction* Outside(const Instruction* value) {
-    if (auto found = outside_.find(value); found != outside_.end()) return found->second;
+    if (auto entry = outside_.find(value); entry != outside_.end()) return entry->second;
     const int64_t number = AddState(const_cast<Instruction*>(value));
     return outside_[value] = results_[number] = Element(number);
   }
@@ -187,9 +187,9 @@ class BlockLoop : public BlockCopier {
 
   // The block of an element of a loop's result.
   Instruction* Result(const Instruction* loop, int64_t element) {
-    auto found = loops_.find(loop);
-    if (found == loops_.end()) found = loops_.emplace(loop, BuildLoop(loop)).first;
-    const auto& [copy, numbers] = found->second;
+    auto entry = loops_.find(loop);
+    if (entry == loops_.end()) entry = loops_.emplace(loop, BuildLoop(loop)).first;
+    const auto& [copy, numbers] = entry->second;
     return to()->AddInstruction(Instruction::CreateGetTupleElement(copy, numbers[element]));
   }
 
@@ -298,12 +298,12 @@ class LoopInBlocks : public FormRule {
     const Builder build(copy);
     std::vector<Instruction*> elements;
     for (int64_t i = 0; i < xla::ShapeUtil::TupleElementCount(loop->shape()); ++i) {
-      const auto found = written.find(i);
-      if (found == written.end()) {
+      const auto entry = written.find(i);
+      if (entry == written.end()) {
         elements.push_back(build.Uniform(loop->shape().tuple_shapes(i), 0));  // not used
         continue;
       }
-      const auto& [number, order] = found->second;
+      const auto& [number, order] = entry->second;
       elements.push_back(build.Transpose(build.Element(copy, number), InverseOrder(order)));
     }
     return loop->AddInstruction(Instruction::CreateTuple(elements));

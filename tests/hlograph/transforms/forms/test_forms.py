@@ -1,14 +1,19 @@
 """Rules for time: each applies to its pattern, and the result is equivalent."""
 
+import re
 from random import Random
+from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax import lax
 
 import hlograph
 from benchmarks.speed_rules.catalogue import CASES, KERNELS, PROGRAMS, REFUSED
+from benchmarks.speed_rules.lowering import program
 from benchmarks.speed_rules.topics import loops
 from hlograph.execution.executable import Executable
 from hlograph.transforms.rewriting import find_rewrites
@@ -50,6 +55,42 @@ def test_hoisted_products_are_read_in_the_parts_that_the_loop_takes(rng: Random)
     module.apply(rewrite)
     assert module.to_text().count(" dynamic-slice(") == text.count(" slice(") > 1
     assert not module.rewrites(["slice-of-dynamic-slice"])
+
+
+def _sums(rows: jax.Array) -> Any:
+    def step(state: jax.Array, row: jax.Array) -> Any:
+        state = 3 * state + row
+        return state, (state, row - state)
+
+    return lax.scan(step, rows[0], rows)[1]
+
+
+def test_loops_with_the_same_body_run_by_blocks():
+    text = program(lambda x: _sums(_sums(x.T)[0])[1].T, "s32:40001x8")()
+    (first, second) = re.findall(r"condition=(\S+), body=(\S+)", text)
+    shared = text.replace(
+        f"condition={second[0]}, body={second[1]}", f"condition={first[0]}, body={first[1]}"
+    )
+    assert shared != text
+    check_rule("loop-in-blocks", shared, ("equal",))
+
+
+@pytest.mark.parametrize("between", range(3, 10))
+def test_loops_run_by_blocks_with_many_operations_between_them(between):
+    def function(x):
+        states, rows = _sums(x.T)
+        for _ in range(between):
+            rows = jax.numpy.abs(rows)
+        return lax.fori_loop(1, 8, lambda i, y: y.at[i].add(y[i - 1] * states[i]), rows).T
+
+    check_rule("loop-in-blocks", program(function, "s32:40001x8")(), ("equal",))
+
+
+def test_a_loop_that_runs_by_blocks_is_not_divided_again():
+    module = hlograph.Module.from_text(program(lambda x: _sums(x.T)[0].T, "s32:65536x14")())
+    (rewrite,) = module.rewrites(["loop-in-blocks"])
+    module.apply(rewrite)
+    assert not module.rewrites(["loop-in-blocks"])
 
 
 @pytest.mark.parametrize("rule", [*FORMS, *OF_KERNELS])
