@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array
+from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, INEXACT, Array
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.plans import Program
 
@@ -70,8 +70,7 @@ class Samples:
         that are near each other. Integers and predicates are those of the first usual sample,
         because they may be indices. So there are none for a program without float parameters.
         """
-        types = {spec.element_type for spec in self._specs}
-        if not types.intersection((*FLOATS, *COMPLEX_PARTS)):
+        if INEXACT.isdisjoint(spec.element_type for spec in self._specs):
             return
         for name, change in (*_CHANGES.items(), ("near", _Near())):
             rng = np.random.default_rng([self._seed, 1])
@@ -85,7 +84,7 @@ class Samples:
     def _changed(
         self, change: _Change, rng: np.random.Generator, array: Array, element_type: str
     ) -> Array:
-        if element_type not in FLOATS and element_type not in COMPLEX_PARTS:
+        if element_type not in INEXACT:
             return array
         # In a wide type, because numpy knows few rules for 16 and 8 bits.
         wide = array.astype(np.complex128 if element_type in COMPLEX_PARTS else np.float64)

@@ -63,6 +63,9 @@ FLOATS = frozenset(name for name in _BY_NAME if name.startswith(("f", "bf")))
 COMPLEX_PARTS = {"c64": "f32", "c128": "f64"}
 """Type of the real and imaginary parts of each complex type."""
 
+INEXACT = FLOATS | COMPLEX_PARTS.keys()
+"""Names of the floating-point types, real and complex."""
+
 
 class ArraySpec(NamedTuple):
     """Description of an array that is a leaf of a module's parameters or result.

@@ -8,7 +8,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, ArraySpec, dtype_of
+from hlograph.execution.equivalence.arrays import (
+    COMPLEX_PARTS,
+    FLOATS,
+    INEXACT,
+    Array,
+    ArraySpec,
+    dtype_of,
+)
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.uses import Uses, uses_of
 
@@ -75,7 +82,7 @@ def perturbed(inputs: list[Array], specs: tuple[ArraySpec, ...], seed: int) -> l
 
 
 def _moved(rng: np.random.Generator, array: Array, element_type: str) -> Array:
-    if element_type not in FLOATS and element_type not in COMPLEX_PARTS:
+    if element_type not in INEXACT:
         return array
     epsilon = float(ml_dtypes.finfo(dtype_of(COMPLEX_PARTS.get(element_type, element_type))).eps)
     wide = array.astype(np.complex128 if element_type in COMPLEX_PARTS else np.float64)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.errors import HloError
-from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, FLOATS, Array, Signature, dtype_of
+from hlograph.execution.equivalence.arrays import COMPLEX_PARTS, INEXACT, Array, Signature, dtype_of
 from hlograph.execution.equivalence.rounding import RoundingBound
 
 
@@ -67,7 +67,7 @@ def difference(reference: Array, other: Array, element_type: str) -> Difference:
         other: The array to compare.
         element_type: XLA's name of their element type.
     """
-    if element_type not in FLOATS and element_type not in COMPLEX_PARTS:
+    if element_type not in INEXACT:
         wrong = int(np.count_nonzero(reference != other))
         return Difference(wrong == 0, True, wrong, 0.0, 0.0, 0.0, 0.0)
     part_type = COMPLEX_PARTS.get(element_type, element_type)

@@ -293,11 +293,9 @@ std::vector<Batched> Batcher::BuildLoop(const Instruction* loop) {
   }
   const xla::Shape shape = xla::ShapeUtil::MakeTupleShape(shapes);
   const auto batched = [&](const xla::HloComputation* original) {
-    xla::HloComputation::Builder empty("batched");
-    Instruction* const parameter =
-        empty.AddInstruction(Instruction::CreateParameter(0, shape, "carried"));
     xla::HloComputation* const made =
-        builder_.place()->GetModule()->AddEmbeddedComputation(empty.Build());
+        AddLoopComputation(builder_.place()->GetModule(), "batched", shape);
+    Instruction* const parameter = made->parameter_instruction(0);
     std::vector<Batched> values;
     for (size_t i = 0; i < shapes.size(); ++i) {
       values.push_back({made->AddInstruction(Instruction::CreateGetTupleElement(parameter, i)),

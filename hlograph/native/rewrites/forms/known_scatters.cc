@@ -21,6 +21,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
+#include "xla/permutation_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -225,12 +226,9 @@ class InverseGather {
     for (int64_t i = first_; i < RankOf(scatter_); ++i) {
       if (!absl::c_linear_search(known_.scattered, i)) order.push_back(i);
     }
-    Numbers sizes, permutation(order.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      sizes.push_back(scatter_->shape().dimensions(order[i]));
-      permutation[order[i]] = static_cast<int64_t>(i);
-    }
-    return build_.Transpose(build_.Reshape(gathered, sizes), permutation);
+    Numbers sizes;
+    for (int64_t i : order) sizes.push_back(scatter_->shape().dimensions(i));
+    return build_.Transpose(build_.Reshape(gathered, sizes), xla::InversePermutation(order));
   }
 
   Instruction* scatter_;

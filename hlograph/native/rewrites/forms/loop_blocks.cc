@@ -71,11 +71,12 @@ class RegionFinder {
   std::pair<int64_t, int64_t> Bytes() const {
     int64_t bytes = 0, row = 0;
     for (const auto& [loop, dimensions] : region_.loops) {
+      const int64_t trips = FindCountedLoop(loop)->trips;
       for (size_t i = 0; i < dimensions.size(); ++i) {
         if (dimensions[i] < 0) continue;
         const int64_t own = BytesOf(loop->shape().tuple_shapes(i));
         bytes += own;
-        row += own / FindCountedLoop(loop)->trips;
+        row += own / trips;
       }
     }
     return {bytes, row};

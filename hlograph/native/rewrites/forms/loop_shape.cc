@@ -351,6 +351,13 @@ Instruction* LoopEditor::Finish() {
       Instruction::CreateWhile(initial->shape(), condition_, body_, initial));
 }
 
+xla::HloComputation* AddLoopComputation(xla::HloModule* module, const char* name,
+                                        const xla::Shape& carried) {
+  xla::HloComputation::Builder builder(name);
+  builder.AddInstruction(Instruction::CreateParameter(0, carried, "carried"));
+  return module->AddEmbeddedComputation(builder.Build());
+}
+
 Instruction* TakeElement(Instruction* tuple, int64_t index) {
   if (tuple->opcode() == Opcode::kTuple) return tuple->mutable_operand(index);
   return tuple->AddInstruction(Instruction::CreateGetTupleElement(tuple, index));

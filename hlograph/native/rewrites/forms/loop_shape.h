@@ -13,6 +13,8 @@
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/shape.h"
 
 namespace hlograph {
 
@@ -97,6 +99,11 @@ class LoopEditor {
   xla::HloComputation* condition_;
   std::vector<Instruction*> initials_, results_;
 };
+
+// Adds a computation with one parameter, as a loop's body and its condition have. Its root is the
+// parameter until another one is set.
+xla::HloComputation* AddLoopComputation(xla::HloModule* module, const char* name,
+                                        const xla::Shape& carried);
 
 // Adds the element of a tuple, or takes what the tuple was made of.
 Instruction* TakeElement(Instruction* tuple, int64_t index);

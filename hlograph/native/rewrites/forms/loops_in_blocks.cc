@@ -12,12 +12,14 @@
 #include "hlograph/native/rewrites/forms/axis_blocks.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_blocks.h"
+#include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/permutation_util.h"
 #include "xla/shape_util.h"
 
 namespace hlograph {
@@ -25,13 +27,6 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 using Permutation = std::vector<int64_t>;
-
-xla::HloComputation* AddStateComputation(xla::HloModule* module, const char* name,
-                                         const xla::Shape& carried) {
-  xla::HloComputation::Builder builder(name);
-  builder.AddInstruction(Instruction::CreateParameter(0, carried, "state"));
-  return module->AddEmbeddedComputation(builder.Build());
-}
 
 // Copies values of one computation to another one, in blocks of a dimension or whole.
 class BlockCopier {
@@ -96,7 +91,7 @@ class StateCopier : public BlockCopier {
 class BlockLoop : public BlockCopier {
  public:
   BlockLoop(Instruction* place, const LoopBlocks& blocks)
-      : BlockCopier(AddStateComputation(
+      : BlockCopier(AddLoopComputation(
                         place->GetModule(), "blocks",
                         xla::ShapeUtil::MakeTupleShape({xla::ShapeUtil::MakeShape(xla::S32, {})})),
                     blocks.size),
@@ -129,7 +124,7 @@ class BlockLoop : public BlockCopier {
                                /*accept_different_shape=*/true);
     Instruction* const initial = place_->AddInstruction(Instruction::CreateTuple(initials_));
     xla::HloComputation* const condition =
-        AddStateComputation(place_->GetModule(), "more_blocks", initial->shape());
+        AddLoopComputation(place_->GetModule(), "more_blocks", initial->shape());
     Instruction* const state = condition->parameter_instruction(0);
     Instruction* const number = state->AddInstruction(Instruction::CreateGetTupleElement(state, 0));
     const Builder inside(number);
@@ -204,7 +199,7 @@ class BlockLoop : public BlockCopier {
     }
     Instruction* const initial = to()->AddInstruction(Instruction::CreateTuple(initials));
     xla::HloModule* const module = place_->GetModule();
-    xla::HloComputation* const body = AddStateComputation(module, "of_block", initial->shape());
+    xla::HloComputation* const body = AddLoopComputation(module, "of_block", initial->shape());
     StateCopier inside(loop->while_body(), body, size(), numbers);
     std::vector<Instruction*> results;
     for (size_t i = 0; i < dimensions.size(); ++i) {
@@ -215,7 +210,7 @@ class BlockLoop : public BlockCopier {
     body->set_root_instruction(body->AddInstruction(Instruction::CreateTuple(results)),
                                /*accept_different_shape=*/true);
     xla::HloComputation* const condition =
-        AddStateComputation(module, "more_of_block", initial->shape());
+        AddLoopComputation(module, "more_of_block", initial->shape());
     StateCopier tested(loop->while_condition(), condition, size(), numbers);
     condition->set_root_instruction(
         tested.Copy(loop->while_condition()->root_instruction(), kWholeArray),
@@ -250,12 +245,6 @@ Permutation OrderOf(const Instruction* loop, int64_t element) {
     }
   }
   return order.value_or(own);
-}
-
-Permutation InverseOrder(const Permutation& order) {
-  Permutation inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<int64_t>(i);
-  return inverse;
 }
 
 // Returns true if only the states of later loops have the results, as of which these take blocks.
@@ -304,7 +293,8 @@ class LoopInBlocks : public FormRule {
         continue;
       }
       const auto& [number, order] = entry->second;
-      elements.push_back(build.Transpose(build.Element(copy, number), InverseOrder(order)));
+      elements.push_back(
+          build.Transpose(build.Element(copy, number), xla::InversePermutation(order)));
     }
     return loop->AddInstruction(Instruction::CreateTuple(elements));
   }

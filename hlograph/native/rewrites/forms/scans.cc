@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/forms/windows.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
@@ -16,6 +17,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/permutation_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -93,12 +95,6 @@ std::vector<int64_t> Order(int64_t rank, int64_t dimension, bool last) {
   return order;
 }
 
-std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
-  std::vector<int64_t> inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
-  return inverse;
-}
-
 // Only what is before an element goes into its result, so infinities stay where they are.
 class InBlocks : public FormRule {
  public:
@@ -120,7 +116,7 @@ class InBlocks : public FormRule {
     const int64_t rows = ProductOf(absl::MakeConstSpan(sizes).first(sizes.size() - 1));
     Instruction* const results =
         AlongRows(builder, builder.Reshape(moved, {rows, sizes.back()}), found);
-    return builder.Transpose(builder.Reshape(results, sizes), Inverse(order));
+    return builder.Transpose(builder.Reshape(results, sizes), xla::InversePermutation(order));
   }
 
  private:
@@ -206,9 +202,10 @@ class CumulativeByLoop : public FormRule {
     Instruction* const start = instruction->AddInstruction(Instruction::CreateTuple(
         {builder.Scalar(xla::S32, 0), builder.Broadcast(neutral, row.dimensions(), {}),
          builder.Uniform(moved->shape(), 0), moved}));
-    xla::HloComputation* const body = AddComputation(builder, "cumulate", start->shape());
+    xla::HloModule* const module = instruction->GetModule();
+    xla::HloComputation* const body = AddLoopComputation(module, "cumulate", start->shape());
     SetBody(body, found, sizes);
-    xla::HloComputation* const condition = AddComputation(builder, "more", start->shape());
+    xla::HloComputation* const condition = AddLoopComputation(module, "more", start->shape());
     const Builder inner(condition->parameter_instruction(0));
     condition->set_root_instruction(
         inner.Compare(inner.Element(inner.place(), 0), inner.Scalar(xla::S32, sizes[0]),
@@ -216,17 +213,10 @@ class CumulativeByLoop : public FormRule {
         /*accept_different_shape=*/true);
     Instruction* const loop = instruction->AddInstruction(
         Instruction::CreateWhile(start->shape(), condition, body, start));
-    return builder.Transpose(builder.Element(loop, 2), Inverse(order));
+    return builder.Transpose(builder.Element(loop, 2), xla::InversePermutation(order));
   }
 
  private:
-  static xla::HloComputation* AddComputation(const Builder& builder, const char* name,
-                                             const xla::Shape& shape) {
-    xla::HloComputation::Builder empty(name);
-    empty.AddInstruction(Instruction::CreateParameter(0, shape, "carried"));
-    return builder.place()->GetModule()->AddEmbeddedComputation(empty.Build());
-  }
-
   // The elements: number of the row, its result, all results, all rows.
   static void SetBody(xla::HloComputation* body, const Cumulative& found,
                       std::vector<int64_t> sizes) {

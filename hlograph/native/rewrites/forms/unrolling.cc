@@ -162,12 +162,7 @@ class UnrollLoop : public FormRule {
                            const std::vector<Instruction*>& initial) const {
     xla::HloModule* const module = place->GetModule();
     const xla::Shape& shape = place->shape();
-    const auto add = [&](const char* name) {
-      xla::HloComputation::Builder empty(name);
-      empty.AddInstruction(Instruction::CreateParameter(0, shape, "carried"));
-      return module->AddEmbeddedComputation(empty.Build());
-    };
-    xla::HloComputation* const body = add("unrolled");
+    xla::HloComputation* const body = AddLoopComputation(module, "unrolled", shape);
     Instruction* const parameter = body->parameter_instruction(0);
     std::vector<Instruction*> carried;
     for (int64_t i = 0; i < loop.size(); ++i) {
@@ -177,7 +172,7 @@ class UnrollLoop : public FormRule {
     body->set_root_instruction(body->AddInstruction(Instruction::CreateTuple(carried)),
                                /*accept_different_shape=*/true);
     Tidy(body);
-    xla::HloComputation* const condition = add("condition");
+    xla::HloComputation* const condition = AddLoopComputation(module, "condition", shape);
     const Builder builder(condition->parameter_instruction(0));
     Instruction* const counter = builder.Element(builder.place(), loop.counter);
     const int64_t groups = loop.trips / factor_;
