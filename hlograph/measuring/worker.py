@@ -51,8 +51,10 @@ _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
 _LONG_COMPILE = 5.0  # seconds
 
 # A plan may take this many times as long as the default, and some seconds: its first run, and its
-# compilation. The default may take an hour.
+# compilation. The default may take an hour. In a screening a compilation may always take this many
+# times as long as the default's.
 _SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
+_SCREENED_COMPILE = 4.0
 
 # A loop may never end on generated inputs. On these the default may take this many times as long as
 # on the first inputs, plus some seconds; on the first inputs, if they are random, five minutes.
@@ -123,8 +125,7 @@ class MeasuringWorker:
         """Returns the outcome of a plan, or that of another one with the same code."""
         plan, thorough, digest = trial.plan, trial.effort.thorough, trial.plan.digest.encode()
         try:
-            limit = _SECONDS + _SLOW_COMPILE * self._default.seconds
-            compiled = self._compiled(plan, digest, limit)
+            compiled = self._compiled(plan, digest, self._slow_compile(thorough))
             if not thorough and (earlier := self._known.get(compiled.code)):
                 return replace(earlier, plan=plan, compile_seconds=compiled.seconds)
             limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
@@ -212,6 +213,17 @@ class MeasuringWorker:
             return self._runner(self._default.executable, DEFAULT, _HOUR)
         limit = _SAMPLE_SECONDS + _SLOW_SAMPLE * self._default_seconds
         return self._runner(self._default.executable, SAMPLE + sample.encode(), limit)
+
+    def _slow_compile(self, thorough: bool) -> float:
+        """Returns the seconds after which the compilation of a plan is ended.
+
+        No other plan is timed meanwhile, so one that compiles long costs a screening many others.
+        """
+        default = self._default.seconds
+        limit = _SECONDS + _SLOW_COMPILE * default
+        if thorough:
+            return limit
+        return min(limit, max(self._job.plan_patience, _SCREENED_COMPILE * default))
 
     def _slow_run(self) -> float:
         return 1.0 + _SLOW_RUN * self._default_seconds

@@ -17,7 +17,8 @@ from hlograph.profiling.trace import RecordedRun, Run, record
 if TYPE_CHECKING:
     from jaxlib._jax import LoadedExecutable
 
-# Recorded steps are read in Python, 10 µs each.
+# XLA collects and Python reads recorded steps, some 10 µs each. A program of more steps in one run
+# is recorded once.
 _MOST_RECORDED_STEPS = 100_000
 
 # A short program is run more often, for a better median.
@@ -156,10 +157,12 @@ def _runs(
             f"XLA's profiler recorded no step of {program.name}: expected a function `run` that "
             "runs the executable and waits for its results, on the CPU"
         )
-    runs = max(1, min(runs, int(max_seconds / (2 * first[0].seconds))))
-    most = max(1, min(runs, _MOST_RECORDED_STEPS // len(first[0].spans)))
-    turns = min(_TURNS, most)
     plain: list[float] = []
+    runs = max(1, min(runs, int(max_seconds / (2 * first[0].seconds))))
+    most = min(runs, _MOST_RECORDED_STEPS // len(first[0].spans))
+    if most == 0:
+        return _plain_times(run, runs, _LEAST_SECONDS, before), first
+    turns = min(_TURNS, most)
     recorded: list[RecordedRun] = []
 
     def timed(calls: int) -> float:

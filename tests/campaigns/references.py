@@ -59,6 +59,8 @@ class ReferencesConfig:
     """The programs: random ones, the modules of the corpus, or those of the speed set."""
     programs: int = 2000
     """Number of random programs, or the largest number of modules, the smallest first."""
+    min_ops: int = 0
+    """Modules with fewer instructions are left out."""
     max_ops: int = 300
     """Modules with more instructions are left out."""
     seed: int = 0
@@ -89,7 +91,8 @@ def tasks(config: ReferencesConfig) -> Iterator[JudgingTask]:
         return
     set_name = "speed" if config.source == "speed" else None
     benchmarks = corpus.load(set_name, max_op_count=config.max_ops)
-    ordered = sorted(benchmarks, key=lambda benchmark: (benchmark.op_count, benchmark.name))
+    large = [each for each in benchmarks if each.op_count >= config.min_ops]
+    ordered = sorted(large, key=lambda benchmark: (benchmark.op_count, benchmark.name))
     for benchmark in ordered[: config.programs]:
         text = benchmark.load().to_proto()
         yield JudgingTask(benchmark.name, text, config.seed, is_special=False)

@@ -1,5 +1,7 @@
 """A worker that reads recorded loads."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,3 +50,31 @@ def test_a_lead_on_a_busy_machine_has_to_hold_on_one_cpu(share, cpus, leads, on_
     assert outcome.measured is not None
     assert outcome.measured.busy is (share > 0)
     assert ({1} in bound) is on_one
+
+
+class _Limits(FlightRecorder):
+    """A flight recorder that keeps the time limits of operations, by their notes."""
+
+    def __init__(self):
+        super().__init__()
+        self.limits: dict[bytes, list[float | None]] = {}
+
+    def begin(self, note, seconds=None):
+        self.limits.setdefault(note, []).append(seconds)
+        super().begin(note, seconds)
+
+
+def test_a_compilation_may_take_longer_in_a_final_than_in_a_screening():
+    program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X))
+    plan = Plan(flags={"xla_cpu_optimize_for_size": True})
+
+    def limit_of_compilation(patience, thorough):
+        recorder = _Limits()
+        worker = MeasuringWorker(Job(program, [X], plan_patience=patience), recorder)
+        worker(MeasurementRequest(plan, replace(SHORT, thorough=thorough)))
+        return recorder.limits[plan.digest.encode()][0]
+
+    assert limit_of_compilation(0.0, thorough=False) < 20  # some times as long as the default
+    assert limit_of_compilation(12.0, thorough=False) == 12
+    assert limit_of_compilation(3600.0, thorough=False) > 20
+    assert limit_of_compilation(12.0, thorough=True) > 20

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from hlograph.errors import HloError
+from hlograph.profiling import kernels
 from hlograph.profiling.kernel_categories import LOOP, OUTSIDE
 from hlograph.profiling.kernels import kernel_times, measure
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -118,6 +119,17 @@ def test_recorded_steps_lie_in_their_run():
         for span in recorded.spans:
             assert recorded.start <= span.start <= span.end
             assert span.start < recorded.end
+
+
+def test_a_program_of_many_steps_is_recorded_once(monkeypatch):
+    monkeypatch.setattr(kernels, "_MOST_RECORDED_STEPS", 10)
+    recorded = []
+    monkeypatch.setattr(kernels, "record", lambda *args: recorded.append(args) or record(*args))
+    executable, run = _compiled(scan, normal(8, 16), normal(16, 16))
+    times = kernels.measure(executable, run, runs=4)
+    assert len(recorded) == 1
+    assert len(times.fastest.spans) > 10
+    assert sum(kernel.seconds for kernel in times.kernels) == pytest.approx(times.seconds)
 
 
 def test_preparation_runs_before_each_run():
