@@ -79,7 +79,7 @@ class SearchWorker:
         from hlograph.measuring.trial import Job
         from hlograph.optimization.cache import Store
         from hlograph.optimization.optimizing import optimize_program
-        from hlograph.optimization.race import SearchSettings
+        from hlograph.optimization.search_settings import SearchSettings
 
         program = pickle.loads((self._folder / PROGRAM).read_bytes())
         settings = SearchSettings(budget, store=Store(f"{plan}.store"), progress=False)

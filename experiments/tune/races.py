@@ -18,15 +18,10 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey
 from hlograph.optimization.measurements import Measurements
-from hlograph.optimization.race import (
-    WORKERS,
-    Race,
-    SearchSettings,
-    Watch,
-    best_text,
-    unwatched,
-)
+from hlograph.optimization.race import WORKERS, Race
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings
+from hlograph.optimization.watching import Watch, best_text, unwatched
 from hlograph.plans import Numerics, Program
 from hlograph.storage.machine import machine
 

@@ -9,8 +9,8 @@ from hlograph.optimization.cache import Store
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.of_function import optimize
 from hlograph.optimization.optimizing import optimize_program
-from hlograph.optimization.race import SearchSettings
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings
 
 __all__ = [
     "OptimizedFunction",

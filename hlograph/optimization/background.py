@@ -32,8 +32,9 @@ from hlograph.optimization.optimizing import (
     stored_plan,
     unmeasured,
 )
-from hlograph.optimization.race import Race, SearchSettings
+from hlograph.optimization.race import Race
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings
 from hlograph.plans import Plan, PlanError
 
 Stage = Callable[[float], Iterator[Report]]

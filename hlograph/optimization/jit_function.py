@@ -38,8 +38,8 @@ from hlograph.optimization.jit_executables import (
 from hlograph.optimization.jit_report import JitReport, signature_text
 from hlograph.optimization.of_function import inputs_of
 from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
-from hlograph.optimization.race import SearchSettings, method_names
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings, method_names
 from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
 
 FirstCall = Literal["default", "checked"]

@@ -17,7 +17,7 @@ from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.judging import warn_of_default
 from hlograph.optimization.optimizing import optimize_program, report_of_given
-from hlograph.optimization.race import SearchSettings, method_names
+from hlograph.optimization.search_settings import SearchSettings, method_names
 from hlograph.plans import Numerics, Plan, PlanError, Program, compile_lowered
 from hlograph.reading.sources import is_lowered
 

@@ -19,8 +19,10 @@ from hlograph.optimization.leading import leads
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.objectives import by_objective, excess_of, within_memory
 from hlograph.optimization.process_settings import advice, with_kept_memory
-from hlograph.optimization.race import Race, RaceBar, SearchSettings, plan_of, start_workers
+from hlograph.optimization.race import Race, plan_of, start_workers
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings
+from hlograph.optimization.watching import RaceBar
 from hlograph.plans import NUMERICS, Numerics, Plan, PlanError, PlanRefusedError
 from hlograph.plans.flags import allows_fast_math
 

@@ -1,25 +1,22 @@
-"""The race of plans of one program, under a budget, and its progress bar."""
+"""The race of plans of one program, under a budget."""
 
 from __future__ import annotations
 
 import heapq
 import math
 import statistics
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from hlograph._native import has_engine
-from hlograph.errors import HloError, NotExecutableError
+from hlograph.errors import NotExecutableError
 from hlograph.isolation import start_server
 from hlograph.measuring.references import Judgement
 from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, MeasurementRequest, PlanMeasurement
-from hlograph.optimization.cache import Store
 from hlograph.optimization.judging import DefaultOnTrial
 from hlograph.optimization.leading import (
     finalists,
@@ -30,112 +27,13 @@ from hlograph.optimization.leading import (
     winner_of,
 )
 from hlograph.optimization.measurements import Measurements
-from hlograph.optimization.methods import MakeMethod, Proposers
-from hlograph.optimization.methods import methods as methods_by_name
+from hlograph.optimization.methods import Proposers
 from hlograph.optimization.objectives import by_objective, within_memory
 from hlograph.optimization.report import Report
+from hlograph.optimization.search_settings import SearchSettings
+from hlograph.optimization.watching import Watch, unwatched
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import allows_fast_math
-
-
-def method_names(methods: Iterable[str] | str | None) -> tuple[str, ...] | None:
-    """Returns the names of methods, or of one; None, which stands for all, stays None."""
-    if methods is None:
-        return None
-    return (methods,) if isinstance(methods, str) else tuple(methods)
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """Settings of a search; see ``hlograph.optimize``.
-
-    Attributes:
-        budget: Seconds to search for, the final included. The search may end later if compilations
-            are slow or the first plan that leads comes late, since the winner is always measured
-            again.
-        methods: Names of the methods that take turns in proposing plans; None takes all.
-        store: Store of plans.
-        measure_again: True searches again although the store has a plan, and uses no earlier
-            measurements.
-        search_further: True goes on with the search although the store has a plan, from all that
-            was measured before.
-        progress: True shows a progress bar; None shows one on a terminal.
-        seed: Seed of the methods that take one.
-        process: True lets settings of the caller's process be part of the result.
-
-    Raises:
-        HloError: The budget is none, or there is no such method.
-    """
-
-    budget: float = 60.0
-    methods: tuple[str, ...] | None = None
-    store: Store = field(default_factory=Store)
-    measure_again: bool = False
-    search_further: bool = False
-    progress: bool | None = None
-    seed: int = 0
-    process: bool = True
-
-    def __post_init__(self) -> None:
-        """Checks the budget and the names of the methods."""
-        budget = self.budget
-        if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
-            raise HloError(f"expected a budget above 0 seconds, got {budget!r}")
-        self.makers()
-
-    def makers(self) -> Mapping[str, MakeMethod]:
-        """Returns the methods by name."""
-        return methods_by_name(self.methods, self.seed)
-
-
-def best_text(best: PlanMeasurement) -> str:
-    """Returns the ratio and the method of the fastest plan."""
-    return f"best {best.ratio:.2f} ({best.plan.method})" if best.ratio > 1 else "none faster yet"
-
-
-class RaceBar:
-    """Shows the seconds of the budget, the number of plans, and the best ratio so far.
-
-    Args:
-        budget: Seconds of the race.
-        show: True shows it, False does not; None shows it on a terminal.
-    """
-
-    def __init__(self, budget: float, show: bool | None) -> None:
-        self._budget = budget
-        self._disable = None if show is None else not show
-
-    def __call__(self, outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
-        """Shows the number of outcomes and the fastest of them."""
-        spent = min(time.monotonic() - self._begun, self._budget)
-        self._bar.n = round(spent, 1)
-        self._bar.set_postfix_str(f"{len(outcomes)} plans, {best_text(best)}")
-
-    def say(self, sentence: str) -> None:
-        """Shows a sentence, whether or not there is a bar."""
-        self._bar.write(f"hlograph.optimize: {sentence}", file=sys.stderr)
-
-    def __enter__(self) -> Self:
-        from tqdm import tqdm
-
-        self._begun = time.monotonic()
-        self._bar: Any = tqdm(
-            total=self._budget,
-            unit="s",
-            desc="optimize",
-            disable=self._disable,
-            bar_format="{desc}: {bar} {n:.0f}/{total:.0f} s{postfix}",
-        )
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.close()
-
 
 # So many plans are measured in fresh processes at most, each in two. Time is kept for two of them.
 _FINALISTS, _CONFIRMATIONS, _LIKELY = 3, 2, 2
@@ -157,14 +55,6 @@ _PRELOADED = ("hlograph.optimization.preloaded",)
 def start_workers() -> None:
     """Starts the server of a race's worker processes, which imports what they need meanwhile."""
     start_server(_PRELOADED)
-
-
-Watch = Callable[[Sequence[PlanMeasurement], PlanMeasurement], None]
-"""Function that is told of each outcome: all so far, from old to new, and the fastest of them."""
-
-
-def unwatched(outcomes: Sequence[PlanMeasurement], best: PlanMeasurement) -> None:
-    """Takes no note of an outcome."""
 
 
 @dataclass

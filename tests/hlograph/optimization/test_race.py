@@ -17,8 +17,9 @@ from hlograph.optimization.cache import CacheKey
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, Proposers, methods, names
 from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
-from hlograph.optimization.race import Race, SearchSettings, plan_of
+from hlograph.optimization.race import Race, plan_of
 from hlograph.optimization.report import changes_text
+from hlograph.optimization.search_settings import SearchSettings
 from hlograph.plans import Numerics, Placement, Plan, PlanError
 from tests.hlograph.optimization import proposals
 from tests.hlograph.optimization.outcomes import asked, made_outcome
