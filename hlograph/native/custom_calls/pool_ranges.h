@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -40,7 +41,9 @@ class SharedRanges {
   // Throws what the work of a range threw.
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
-    all_done_.wait(lock, [this] { return done_ == ranges_; });
+    // wait() itself is a symbol that only the libstdc++ of GCC 12 has, and wheels would need it.
+    while (!all_done_.wait_for(lock, std::chrono::hours(1), [this] { return done_ == ranges_; })) {
+    }
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
