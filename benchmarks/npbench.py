@@ -45,15 +45,21 @@ class NPBenchConfig:
     budget: float = 20.0
     """Seconds of each search."""
     programs: tuple[str, ...] = ("*",)
-    """Names or globs of programs."""
+    """Names or globs of the programs that are measured now."""
     threads: int = 2
     """Threads of each peer, and cores that all processes stay on."""
     environments: Path = ENVIRONMENTS
     """Folder of the peers' virtual environments, which are made if they are not there."""
+    minutes: float | None = None
+    """Minutes after which no further program begins; None measures all."""
     out: Path | None = None
     """Folder of the results; None makes one under runs/."""
     page: Path | None = None
     """Page whose part between `<!-- begin: npbench-PRESET -->` and `<!-- end -->` is replaced."""
+
+    def measures(self, program: NPBenchProgram) -> bool:
+        """Returns True if a program is measured now."""
+        return any(fnmatchcase(program.name, glob) for glob in self.programs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,43 +78,33 @@ def run(config: NPBenchConfig, folder: Path) -> list[str]:
     Raises:
         HloError: There is no checkout or program, or the process may not use so many cores.
     """
-    from tqdm import tqdm
-
     from benchmarks.beside_torch.settings import use_cores
     from benchmarks.peers.npbench_measuring import NPBenchRun
     from benchmarks.peers.npbench_programs import programs_of_checkout
     from benchmarks.peers.processes import PeersRun, fastest_blas
-    from benchmarks.peers.results import PeersRow
+    from benchmarks.peers.runs import left_over, rows_of
     from hlograph.errors import HloError
 
-    every = programs_of_checkout(config.checkout, config.preset)
-    chosen = [p for p in every if any(fnmatchcase(p.name, glob) for glob in config.programs)]
-    if not chosen:
+    programs = programs_of_checkout(config.checkout, config.preset)
+    if not any(map(config.measures, programs)):
         raise HloError(f"no program of {config.checkout} matches {' '.join(config.programs)}")
     use_cores(config.threads)
     fastest_blas()
     save_provenance(config, folder)
     # Whether freed memory is kept is what is measured: plans set it, and nothing else.
     peers = PeersRun(folder, config.environments, config.threads, variables={})
-    conditions = NPBenchRun(peers, config.budget)
-    rows: list[PeersRow] = []
-    with tqdm(chosen, unit="program", desc="npbench", disable=None) as bar:
-        for program in bar:
-            bar.set_postfix_str(program.name)
-            row = PeersRow.load(folder, program.name)
-            if row is None:
-                row = conditions.measured(program)
-                row.save(folder)
-                rows.append(row)
-                write(rows, chosen, config, folder)
-            else:
-                rows.append(row)
-    text = write(rows, chosen, config, folder)
+
+    def write_all(rows: Sequence[PeersRow]) -> str:
+        return write(rows, programs, config, folder)
+
+    measured = NPBenchRun(peers, config.budget).measured
+    rows = rows_of(programs, config.measures, folder, measured, write_all, config.minutes)
+    text = write_all(rows)
     if config.page is not None:
         from benchmarks.tables import write_parts
 
         write_parts({f"npbench-{config.preset}": text}, config.page)
-    return summary(rows)
+    return [*summary(rows), *left_over(programs, rows)]
 
 
 def write(

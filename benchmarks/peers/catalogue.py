@@ -24,7 +24,7 @@ from benchmarks.peers.npbench_measuring import (
     WrongOutputsError,
     fastest_numba,
 )
-from benchmarks.peers.npbench_programs import NPBenchProgram, NPBenchWorker, NumbaWorker
+from benchmarks.peers.npbench_programs import NPBenchWorker, NumbaWorker
 from benchmarks.peers.processes import (
     SEARCH_SECONDS,
     PeerProcess,
@@ -33,6 +33,7 @@ from benchmarks.peers.processes import (
     searched,
     timed_in_turns,
 )
+from benchmarks.peers.programs import PeerProgram
 from benchmarks.peers.references import ModuleReference, NPBenchReference
 from benchmarks.peers.results import DEFAULT, PeersRow, PeerTimes
 from experiments.evaluate.run_folder import file_stem
@@ -48,27 +49,6 @@ ONNX_ENVIRONMENT = PeerEnvironment(
     "onnx", ("jax2onnx==0.17.1", "onnxruntime==1.32.0", "openvino==2026.4.1", *_JAX)
 )
 ENVIRONMENTS = (ENZYME_ENVIRONMENT, IREE_ENVIRONMENT, ONNX_ENVIRONMENT, NUMBA_ENVIRONMENT)
-
-
-@dataclass(frozen=True)
-class PeerProgram:
-    """A program to measure.
-
-    Attributes:
-        name: Its name, or the path of its file.
-        family: Its family or domain.
-        npbench: The program of NPBench; None for one of the corpus or of a file.
-    """
-
-    name: str
-    family: str
-    npbench: NPBenchProgram | None = None
-
-    def reference(self, folder: str) -> Callable[[], Any]:
-        """Returns what makes the reference, which writes the prepared program to a folder."""
-        if self.npbench is not None:
-            return partial(NPBenchReference, self.npbench, folder)
-        return partial(ModuleReference, self.name, folder)
 
 
 @dataclass

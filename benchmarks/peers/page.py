@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def tables(rows: Sequence[PeersRow], peers: Sequence[str], made_with: Mapping[str, Any]) -> str:
-    """Returns the tables of peers and programs, the failures and the conditions.
+    """Returns the tables of peers, programs and plans, the failures and the conditions.
 
     Args:
         rows: The times.
@@ -33,6 +33,8 @@ def tables(rows: Sequence[PeersRow], peers: Sequence[str], made_with: Mapping[st
         made_with: Machine, versions and date.
     """
     parts = [_of_peers(rows, peers), _of_programs(rows, peers)]
+    if done := _done(rows, peers):
+        parts.append(done)
     if failures := _failures(rows, peers):
         parts.append(failures)
     return "\n\n".join([*parts, _conditions(made_with)]) + "\n"
@@ -122,6 +124,20 @@ def _cell(row: PeersRow, peer: str) -> str:
     if ratio.low == ratio.high == 1.0:
         return "default"
     return f"{number(ratio.value)} ({number(ratio.low)} to {number(ratio.high)})"
+
+
+def _done(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
+    """Returns a table of what peers that choose among several ways have run."""
+    notes = [
+        (row, peer, times.note)
+        for row in sorted(rows, key=lambda row: row.program)
+        for peer in peers
+        if (times := row.peers.get(peer)) is not None and times.note
+    ]
+    lines = [
+        [row.program, peer, _cell(row, peer), note.replace("|", "/")] for row, peer, note in notes
+    ]
+    return markdown_table(("program", "peer", "ratio", "what it ran"), lines) if lines else ""
 
 
 def _failures(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:

@@ -6,17 +6,19 @@ compiles it (``program.pickle``) and its inputs (``inputs.pickle``).
 
 from __future__ import annotations
 
+import math
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.peers.npbench_programs import NPBenchJaxWorker, NPBenchProgram, NumpyWorker
 from hlograph.errors import HloError
-from hlograph.execution.equivalence.arrays import Array, dtype_of
+from hlograph.execution.equivalence.arrays import Array, ArraySpec, dtype_of
 from hlograph.execution.equivalence.engines import Limits, Runner, make_runner
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.reference import Outputs
@@ -31,6 +33,32 @@ MODULE, PROGRAM, INPUTS = "module.mlir", "program.pickle", "inputs.pickle"
 
 TOLERANCE = 1e-4
 """Difference relative to an element or the root mean square that all peers may have."""
+
+
+_SHARE = 32
+"""Arguments may take this part of the memory: each of a dozen processes has them twice."""
+
+
+class TooLargeError(HloError):
+    """Raised when the arguments of a program take too much memory to have them in each process."""
+
+
+def check_size(specs: Iterable[ArraySpec]) -> None:
+    """Raises an error if arguments are too large.
+
+    Args:
+        specs: The arguments.
+
+    Raises:
+        TooLargeError: They are.
+    """
+    size = sum(math.prod(spec.dims) * dtype_of(spec.element_type).itemsize for spec in specs)
+    most = psutil.virtual_memory().total // _SHARE
+    if size > most:
+        raise TooLargeError(
+            f"expected arguments of at most {most / 2**30:.2f} GiB, a {_SHARE}th of the memory "
+            f"here, got {size / 2**30:.2f} GiB: measure the program on a larger machine"
+        )
 
 
 def write_prepared(folder: Path, program: Program, inputs: Sequence[Array]) -> None:
@@ -52,6 +80,9 @@ class ModuleReference:
     Args:
         name: Name of a program of the speed set, or the path of a file.
         folder: Folder that the prepared program is written to.
+
+    Raises:
+        HloError: The program cannot be read, or its arguments are too large.
     """
 
     def __init__(self, name: str, folder: str) -> None:
@@ -59,7 +90,9 @@ class ModuleReference:
 
         (chosen,) = programs_of((name,), None, None)
         self._program = Program.of(chosen.load())
-        self._inputs = InputMaker(self._program.flow, self._program.signature.parameters).make(0, 0)
+        parameters = self._program.signature.parameters
+        check_size(parameters)
+        self._inputs = InputMaker(self._program.flow, parameters).make(0, 0)
         write_prepared(Path(folder), self._program, self._inputs)
 
     @cached_property

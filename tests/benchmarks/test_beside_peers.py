@@ -6,9 +6,10 @@ from functools import partial
 import pytest
 
 from benchmarks.beside_peers import main
-from benchmarks.peers.catalogue import PEERS, PeerProgram, chosen_peers, measured
+from benchmarks.peers.catalogue import PEERS, chosen_peers, measured
 from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.processes import TURNS, PeersRun, timed_in_turns
+from benchmarks.peers.programs import PeerProgram
 from benchmarks.peers.results import DEFAULT, PeersRow
 from hlograph.errors import UnknownNameError
 
@@ -46,7 +47,7 @@ def test_peers_that_cannot_run_are_named(tmp_path, monkeypatch):
 def test_a_program_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "x.hlo").write_text("no module")
     run = PeersRun(tmp_path, tmp_path / "environments", 1)
-    row = measured(run, PeerProgram(str(tmp_path / "x.hlo"), "file"), ["IREE"])
+    row = measured(run, PeerProgram("x", "file", file=str(tmp_path / "x.hlo")), ["IREE"])
     assert set(row.peers) == {DEFAULT}
     assert row.peers[DEFAULT].error
 

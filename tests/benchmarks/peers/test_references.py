@@ -12,8 +12,11 @@ from benchmarks.peers.references import (
     MODULE,
     ModuleReference,
     NPBenchReference,
+    TooLargeError,
+    check_size,
 )
 from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import ArraySpec
 from hlograph.plans import Plan
 from tests.benchmarks.peers.checkouts import small_checkout
 
@@ -96,6 +99,12 @@ def test_top_k_is_as_jax_lowers_it(tmp_path):
 def test_a_program_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(HloError, match="no program of"):
         ModuleReference("no/such/program", str(tmp_path))
+
+
+def test_arguments_that_every_process_would_have_are_limited():
+    check_size([ArraySpec("f32", (1024, 1024))])
+    with pytest.raises(TooLargeError, match=r"got 4096\.00 GiB: measure the program on a larger"):
+        check_size([ArraySpec("f32", (1 << 20, 1 << 20))])
 
 
 def test_npbench_judges_by_its_own_check(tmp_path):

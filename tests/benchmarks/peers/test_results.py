@@ -75,6 +75,13 @@ def test_the_tables_name_ratios_and_reasons():
     assert "- peer: b: it | died" in text
 
 
+def test_what_peers_chose_to_run_is_told():
+    chosen = PeerTimes((0.5, 1.0, 2.0), note="flag a | flag b")
+    rows = [PeersRow("x", "some", {DEFAULT: PeerTimes((1.0, 2.0, 4.0)), "peer": chosen})]
+    assert "| x | peer | 2.00 (2.00 to 2.00) | flag a / flag b |" in tables(rows, ["peer"], MADE)
+    assert "what it ran" not in tables([row("x", peer=(0.5, 1.0, 2.0))], ["peer"], MADE)
+
+
 def test_two_peers_are_compared_where_both_ran():
     rows = [
         row("a", one=(0.5, 1.0, 2.0), two=(1.0, 2.0, 4.0)),
