@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from benchmarks.beside_peers import main
-from benchmarks.peers.catalogue import PEERS, chosen_peers, measured
+from benchmarks.peers.catalogue import ENZYME_ENVIRONMENT, PEERS, chosen_peers, measured
 from benchmarks.peers.environments import PeerEnvironment
 from benchmarks.peers.processes import TURNS, PeersRun, timed_in_turns
 from benchmarks.peers.programs import PeerProgram
@@ -57,11 +57,13 @@ def test_all_peers_run_for_real(tmp_path):
     out, page = tmp_path / "out", tmp_path / "page.md"
     page.write_text("<!-- begin: peers -->\n<!-- end -->\n")
     name = "cumulative-sum/rows/b16-n8192"
+    environments = tmp_path / "environments"
     arguments = ["--programs", name, "--out", str(out), "--page", str(page)]
-    assert main([*arguments, "--environments", str(tmp_path / "environments")]) == 0
+    assert main([*arguments, "--environments", str(environments)]) == 0
     row = PeersRow.load(out, name)
     assert row is not None
     assert {peer: times.error for peer, times in row.peers.items() if times.error} == {}
     assert set(row.peers) == set(PEERS) - {"numba"}
-    assert "enzyme-ad==0.0.16" in (out / "locks" / "enzyme.lock").read_text()
+    assert ENZYME_ENVIRONMENT.versions(environments)["enzyme-ad"] == "0.0.16"
+    assert (out / "locks" / "enzyme.lock").read_text() == ENZYME_ENVIRONMENT.lock(environments)
     assert "torch.compile" in page.read_text()
