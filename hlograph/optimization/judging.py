@@ -24,8 +24,9 @@ from hlograph.plans.known_faults import faults_of
 # The default may take this many times the budget in a first try, and not less than some seconds.
 _PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
 
-# Share of the budget that the compilation of one plan takes at most in a screening.
-_PLAN_PATIENCE = 0.2
+# Share of the budget that the compilation of one plan takes at most in a screening, and seconds that
+# it may always take.
+_PLAN_PATIENCE, _LEAST_PLAN_PATIENCE = 0.2, 5.0
 
 
 def judged_before(job: Job, report: Report, *, is_checked: bool) -> Report:
@@ -91,7 +92,8 @@ class DefaultOnTrial:
 
     def __init__(self, job: Job, budget: float) -> None:
         patience = max(_LEAST_PATIENCE, _PATIENCE * budget)
-        self.job = replace(job, patience=patience, plan_patience=_PLAN_PATIENCE * budget)
+        plan_patience = max(_LEAST_PLAN_PATIENCE, _PLAN_PATIENCE * budget)
+        self.job = replace(job, patience=patience, plan_patience=plan_patience)
         self.plain = plain_plan(job.program)
         self.judgement: Judgement | None = None
         self.times = JudgingTimes()

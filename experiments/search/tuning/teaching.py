@@ -96,7 +96,9 @@ def fewest(ways: Sequence[Decisions], screened: Screened) -> Decisions:
         screened: Measures decisions.
     """
     measured = [screened(decisions[:_MOST_DECISIONS]) for decisions in ways]
-    taken, ratio = max(measured, key=lambda each: (each[1], -len(each[0])), default=((), 1.0))
+    best = max((ratio for _, ratio in measured), default=1.0)
+    near = [each for each in measured if each[1] >= (1 - _NEEDED) * best]
+    taken, ratio = min(near, key=lambda each: len(each[0]), default=((), 1.0))
     # The last ones first: they are about single places, and seldom bring as much as rules.
     for name in reversed(taken):
         without, ratio_without = screened(tuple(each for each in taken if each != name))
