@@ -13,7 +13,7 @@ import psutil
 from benchmarks.settings import Settings
 from hlograph.storage.provenance import provenance
 
-_PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib")
+_PACKAGES = ("jax", "jaxlib", "protobuf", "networkx", "matplotlib", "enzyme-ad")
 
 
 def made_with(settings: Settings) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def made_with(settings: Settings) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     """Returns machine, versions, commit, command and date, as JSON."""
     made = provenance()
-    installed = {package.metadata["Name"]: package.version for package in distributions()}
+    installed = {p.metadata["Name"].replace("_", "-"): p.version for p in distributions()}
     made["versions"] |= {name: installed[name] for name in _PACKAGES if name in installed}
     made["processor"] = _processor()
     made["cpus"] = len(os.sched_getaffinity(0))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from experiments.evaluate.speed_programs import Split, chosen_programs, names_per_family
 from hlograph.corpus import Benchmark
@@ -40,13 +41,31 @@ class FileProgram:
         return Module.read(self.content)
 
 
-TunedProgram = Benchmark | FileProgram
-"""A program to race on."""
+class TunedProgram(Protocol):
+    """A program to race on: a benchmark, a file, or another one that can be loaded."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """Its family."""
+        ...
+
+    def load(self) -> Module:
+        """Returns it.
+
+        Raises:
+            HloError: It cannot be read.
+        """
+        ...
 
 
 def programs_of(
     names: Sequence[str], split: Split | None, per_family: int | None
-) -> list[TunedProgram]:
+) -> list[Benchmark | FileProgram]:
     """Returns the programs that a command line names.
 
     Args:

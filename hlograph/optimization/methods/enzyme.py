@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
 from hlograph.measuring.trial import PlanMeasurement
+from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.methods import HELPS, PlanSearch
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.enzyme import PIPELINES, EnzymeStep, pattern_names
@@ -31,11 +35,23 @@ GROUPS: tuple[tuple[str, ...], ...] = (
 """Groups of patterns, by globs: by what they are about."""
 
 
+def patterns_of(globs: Sequence[str], pipeline: str) -> list[str]:
+    """Returns the names of a pipeline's patterns that globs match."""
+    return [n for n in pattern_names(pipeline) if any(fnmatchcase(n, glob) for glob in globs)]
+
+
+def groups_of(pipeline: str) -> list[tuple[str, ...]]:
+    """Returns the groups of a pipeline's patterns, the last of which are those of no group."""
+    grouped = {name for globs in GROUPS for name in patterns_of(globs, pipeline)}
+    return [*GROUPS, tuple(name for name in pattern_names(pipeline) if name not in grouped)]
+
+
 class EnzymePatterns(PlanSearch):
-    """Proposes pipelines of Enzyme-JAX, then its patterns by groups.
+    """Proposes pipelines of Enzyme-JAX, then its patterns by groups, then single ones.
 
     After the pipelines come the best of them without one group at a time, that without all whose
-    absence has helped, and each group alone.
+    absence has helped, and each group alone. The patterns of groups that change the time are then
+    left out, or are alone, one at a time.
 
     Args:
         program: The program.
@@ -52,7 +68,9 @@ class EnzymePatterns(PlanSearch):
         self._ratios: dict[str, float] = {}
         self._pipelines = [EnzymeStep(name) for name in PIPELINES]
         self._waiting = list(self._pipelines)
-        self._stages = iter((self._without_one, self._without_all, self._alone))
+        self._stages = iter(
+            (self._without_one, self._without_all, self._alone, self._single_patterns)
+        )
         self._due: set[str] = set()
         self._base = self._pipelines[0]
 
@@ -81,19 +99,21 @@ class EnzymePatterns(PlanSearch):
         if len(result.plan.steps) == 1:
             (step,) = result.plan.steps
             self._due.discard(step)
-            self._ratios[step] = result.ratio
+            # A plan that changes nothing is not timed, and is as fast as the default.
+            self._ratios[step] = 1.0 if result.error == UNCHANGED else result.ratio
 
     def _without_one(self) -> list[EnzymeStep]:
         """Returns the best pipeline without each group."""
         self._base = max(self._pipelines, key=self._ratio)
-        return [EnzymeStep(self._base.pipeline, "without", globs) for globs in GROUPS]
+        base = self._base.pipeline
+        return [EnzymeStep(base, "without", globs) for globs in groups_of(base)]
 
     def _without_all(self) -> list[EnzymeStep]:
         """Returns the best pipeline without all groups whose absence has helped."""
         least = HELPS * self._ratio(self._base)
         bad = [
             globs
-            for globs in GROUPS
+            for globs in groups_of(self._base.pipeline)
             if self._ratio(EnzymeStep(self._base.pipeline, "without", globs)) > least
         ]
         if len(bad) < 2:
@@ -103,7 +123,23 @@ class EnzymePatterns(PlanSearch):
 
     def _alone(self) -> list[EnzymeStep]:
         """Returns one round of each group."""
-        return [EnzymeStep("one-round", "only", globs) for globs in GROUPS]
+        return [EnzymeStep("one-round", "only", globs) for globs in groups_of("one-round")]
+
+    def _single_patterns(self) -> list[EnzymeStep]:
+        """Returns the patterns of groups that change the time, those that change it most first."""
+        base = self._base.pipeline
+        changes: dict[EnzymeStep, float] = {}
+        for pipeline, how, beside in (
+            (base, "without", self._ratio(self._base)),
+            ("one-round", "only", 1.0),
+        ):
+            for globs in groups_of(pipeline):
+                ratio = self._ratio(EnzymeStep(pipeline, how, globs))
+                change = max(ratio / beside, beside / ratio) if ratio and beside else 1.0
+                if change > HELPS:
+                    for name in patterns_of(globs, pipeline):
+                        changes.setdefault(EnzymeStep(pipeline, how, (name,)), change)
+        return sorted(changes, key=changes.__getitem__, reverse=True)
 
     def _ratio(self, step: EnzymeStep) -> float:
         return self._ratios.get(str(step), 0.0)

@@ -11,8 +11,15 @@ import pytest
 import hlograph
 from hlograph.decisions.searches import names
 from hlograph.measuring.trial import PlanMeasurement
-from hlograph.optimization.methods.enzyme import GROUPS, EnzymePatterns
+from hlograph.measuring.worker import UNCHANGED
+from hlograph.optimization.methods.enzyme import (
+    GROUPS,
+    EnzymePatterns,
+    groups_of,
+    patterns_of,
+)
 from hlograph.plans import Measured, PlanError, Program
+from hlograph.plans.enzyme import pattern_names
 
 is_installed = importlib.util.find_spec("enzyme_ad") is not None
 needs_enzyme = pytest.mark.skipif(not is_installed, reason="enzyme-ad is not installed")
@@ -47,13 +54,33 @@ def test_groups_follow_the_best_pipeline(program):
     assert len(plans) == 4
     method.tell([measured(plan, ratio) for plan, ratio in zip(plans, (1, 2, 1, 1), strict=True)])
     without = method.ask(100)
-    assert len(without) == len(GROUPS)
+    assert len(without) == len(GROUPS) + 1
     assert all(plan.steps[0].startswith("enzyme(one-round without ") for plan in without)
-    method.tell([measured(plan, 3 if n < 2 else 1) for n, plan in enumerate(without)])
+    method.tell([measured(plan, 3 if n < 2 else 2) for n, plan in enumerate(without)])
     (both,) = method.ask(100)
     assert both.steps == ("enzyme(one-round without transpose* *_transpose reshape* *_reshape)",)
     method.tell([measured(both, 1)])
-    assert len(method.ask(100)) == len(GROUPS)
+    alone = method.ask(100)
+    assert len(alone) == len(GROUPS) + 1
+    method.tell([measured(plan, 2 if n == 0 else 1) for n, plan in enumerate(alone)])
+    steps = {plan.steps[0] for plan in method.ask(1000)}
+    assert "enzyme(one-round without reshape_pad)" in steps
+    assert "enzyme(one-round only transpose_pad)" in steps
+    assert not any("broadcast_iota" in step or "only reshape_pad" in step for step in steps)
+
+
+@needs_enzyme
+def test_every_pattern_is_in_a_group():
+    grouped = [name for globs in groups_of("full") for name in patterns_of(globs, "full")]
+    assert set(grouped) == set(pattern_names("full"))
+
+
+@needs_enzyme
+def test_a_pipeline_that_changes_nothing_is_as_fast_as_the_default(program):
+    method = EnzymePatterns(program, "close")
+    full, *others = method.ask(10)
+    method.tell([PlanMeasurement(full, error=UNCHANGED), *(measured(plan, 0.9) for plan in others)])
+    assert method.ask(1)[0].steps[0].startswith("enzyme(full without ")
 
 
 @needs_enzyme

@@ -1,0 +1,184 @@
+"""What patterns of Enzyme-JAX bring: the effect of each step of plans, and tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from benchmarks.tables import markdown_table, number
+from experiments.evaluate.metrics import geometric_mean
+from hlograph.execution.bootstrap import Interval
+from hlograph.measuring.trial import PlanMeasurement
+from hlograph.measuring.worker import UNCHANGED
+from hlograph.optimization.methods import HELPS
+from hlograph.plans.enzyme import PIPELINES, EnzymeStep, is_enzyme_step
+
+Kind = Literal["pipelines", "left out", "alone"]
+
+_HEADS = ("programs", "geometric mean", "pays on", "hurts on", "refused on", "largest")
+_SHOWN = 40  # letters of a group's name
+
+
+@dataclass(frozen=True)
+class PatternEffect:
+    """What a pipeline, a group of patterns or a single one does to a program.
+
+    Attributes:
+        program: The program.
+        step: What was measured.
+        ratio: Times as fast as without it; None if it was not timed. For what was left out, "with
+            it" is the pipeline that it was left out of.
+        refused: True if it does not keep the outputs, or fails.
+    """
+
+    program: str
+    step: EnzymeStep
+    ratio: Interval | None
+    refused: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """Table that it is a part of."""
+        return "alone" if self.step.how == "only" else "left out" if self.step.how else "pipelines"
+
+    @property
+    def name(self) -> str:
+        """Name of the pipeline, or the patterns."""
+        return " ".join(self.step.globs) if self.step.how else self.step.pipeline
+
+    @property
+    def pays(self) -> bool:
+        """True if the program is faster with it, beyond the noise."""
+        return self.ratio is not None and self.ratio.low > HELPS
+
+    @property
+    def hurts(self) -> bool:
+        """True if the program is slower with it, beyond the noise."""
+        return self.ratio is not None and self.ratio.high < 1 / HELPS
+
+
+def effects_of(program: str, outcomes: Iterable[PlanMeasurement]) -> list[PatternEffect]:
+    """Returns the effects of all steps of Enzyme-JAX that were measured alone on a program.
+
+    Args:
+        program: Name of the program.
+        outcomes: The measurements, from old to new; the newest of a step counts.
+    """
+    newest: dict[EnzymeStep, PlanMeasurement] = {}
+    for outcome in outcomes:
+        steps = outcome.plan.steps
+        if len(steps) == 1 and is_enzyme_step(steps[0]) and not outcome.accident:
+            newest[EnzymeStep.parse(steps[0])] = outcome
+    ratios = {step: _ratio_of(outcome) for step, outcome in newest.items()}
+    effects = []
+    for step, ratio in ratios.items():
+        if step.how == "without":
+            whole = ratios.get(EnzymeStep(step.pipeline))
+            ratio = None if ratio is None or whole is None else _over(whole, ratio)
+        effects.append(PatternEffect(program, step, ratio, ratios[step] is None))
+    return effects
+
+
+def _ratio_of(outcome: PlanMeasurement) -> Interval | None:
+    """Returns how many times as fast as the default a plan is."""
+    if outcome.error == UNCHANGED:
+        return Interval(1.0, 1.0, 1.0)
+    measured = outcome.measured
+    return None if measured is None else Interval(measured.ratio, measured.low, measured.high)
+
+
+def _over(whole: Interval, without: Interval) -> Interval:
+    """Returns the ratio of two ratios, with the bounds that both intervals allow."""
+    return Interval(whole.value / without.value, whole.low / without.high, whole.high / without.low)
+
+
+def tables(
+    effects: Sequence[PatternEffect],
+    errors: Mapping[str, str],
+    made_with: Mapping[str, Any],
+    budget: float,
+) -> str:
+    """Returns the tables of pipelines, groups and single patterns, and the conditions.
+
+    Args:
+        effects: All effects.
+        errors: Reasons why programs were not measured.
+        made_with: Machine, versions and date.
+        budget: Seconds of each program.
+    """
+    parts = [f"Pipelines:\n\n{_table(e for e in effects if e.kind == 'pipelines')}"]
+    for kind, title in (("left out", "Left out of the best pipeline"), ("alone", "Alone")):
+        of_kind = [effect for effect in effects if effect.kind == kind]
+        for what, single in (("groups", False), ("single patterns", True)):
+            chosen = [effect for effect in of_kind if _is_single(effect) == single]
+            if chosen:
+                parts.append(f"{title}, {what}:\n\n{_table(chosen)}")
+    if errors:
+        lines = [f"- {name}: {error}" for name, error in errors.items()]
+        parts.append("Not measured, and why:\n\n" + "\n".join(lines))
+    return "\n\n".join([*parts, _conditions(effects, made_with, budget)]) + "\n"
+
+
+def _is_single(effect: PatternEffect) -> bool:
+    (*_, last) = effect.step.globs
+    return len(effect.step.globs) == 1 and "*" not in last
+
+
+def _table(effects: Iterable[PatternEffect]) -> str:
+    by_name: dict[str, list[PatternEffect]] = {}
+    for effect in effects:
+        by_name.setdefault(effect.name, []).append(effect)
+    means = {name: _mean(same) for name, same in by_name.items()}
+    names = sorted(by_name, key=lambda name: -means[name])
+    return markdown_table(("what", *_HEADS), [_line(name, by_name[name]) for name in names])
+
+
+def _mean(effects: Sequence[PatternEffect]) -> float:
+    """Returns the geometric mean of effects; 0 of none that was timed."""
+    ratios = [effect.ratio.value for effect in effects if effect.ratio is not None]
+    return geometric_mean(ratios) if ratios else 0.0
+
+
+def _line(name: str, effects: Sequence[PatternEffect]) -> list[str]:
+    timed = [(e.ratio.value, e.program) for e in effects if e.ratio is not None]
+    largest = max(timed, key=lambda pair: max(pair[0], 1 / pair[0]), default=None)
+    short = name if name in PIPELINES or len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    return [
+        f"`{short}`",
+        str(len(timed)),
+        number(_mean(effects)) if timed else "",
+        str(sum(effect.pays for effect in effects)),
+        str(sum(effect.hurts for effect in effects)),
+        str(sum(effect.refused for effect in effects)),
+        f"{number(largest[0])} on {largest[1]}" if largest else "",
+    ]
+
+
+def _conditions(
+    effects: Sequence[PatternEffect], made_with: Mapping[str, Any], budget: float
+) -> str:
+    programs = len({effect.program for effect in effects})
+    versions = made_with["versions"]
+    return (
+        f"Measured {made_with['time']} at commit `{str(made_with['commit'])[:10]}` on "
+        f"{made_with['cpus']} cores of {made_with['processor']} with jaxlib {versions['jaxlib']} "
+        f"and enzyme-ad {versions.get('enzyme-ad')}: {programs} programs, {budget:g} s each. "
+        "Figures are times as fast as without it: a pipeline, and what is alone, beside jaxlib's "
+        "default; what was left out, the whole pipeline beside the one without. It pays where the "
+        f"whole interval is above {HELPS}, and hurts where that is below 1 / {HELPS}."
+    )
+
+
+def findings(effects: Sequence[PatternEffect]) -> list[str]:
+    """Returns a line for each pipeline."""
+    lines = []
+    for name in PIPELINES:
+        same = [e for e in effects if e.kind == "pipelines" and e.name == name]
+        if timed := [e for e in same if e.ratio is not None]:
+            lines.append(
+                f"{name}: {_mean(timed):.3f} times as fast as jaxlib's default in the geometric "
+                f"mean of {len(timed)} programs; pays on {sum(e.pays for e in timed)}, hurts on "
+                f"{sum(e.hurts for e in timed)}"
+            )
+    return lines
