@@ -12,12 +12,12 @@ from hlograph.execution.bootstrap import Interval
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.methods import HELPS
+from hlograph.optimization.methods.enzyme import GROUPS
 from hlograph.plans.enzyme import PIPELINES, EnzymeStep, is_enzyme_step
 
 Kind = Literal["pipelines", "left out", "alone"]
 
 _HEADS = ("programs", "geometric mean", "pays on", "hurts on", "refused on", "largest")
-_SHOWN = 40  # letters of a group's name
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,15 @@ class PatternEffect:
     @property
     def name(self) -> str:
         """Name of the pipeline, or the patterns."""
-        return " ".join(self.step.globs) if self.step.how else self.step.pipeline
+        globs = self.step.globs
+        if globs in GROUPS or self.is_single or not globs:
+            return f"`{' '.join(globs) or self.step.pipeline}`"
+        return "several groups" if any("*" in glob for glob in globs) else "patterns of no group"
+
+    @property
+    def is_single(self) -> bool:
+        """True for a single pattern."""
+        return len(self.step.globs) == 1 and "*" not in self.step.globs[0]
 
     @property
     def pays(self) -> bool:
@@ -110,19 +118,22 @@ def tables(
     parts = [f"Pipelines:\n\n{_table(e for e in effects if e.kind == 'pipelines')}"]
     for kind, title in (("left out", "Left out of the best pipeline"), ("alone", "Alone")):
         of_kind = [effect for effect in effects if effect.kind == kind]
-        for what, single in (("groups", False), ("single patterns", True)):
-            chosen = [effect for effect in of_kind if _is_single(effect) == single]
-            if chosen:
-                parts.append(f"{title}, {what}:\n\n{_table(chosen)}")
+        if groups := [effect for effect in of_kind if not effect.is_single]:
+            parts.append(f"{title}, groups:\n\n{_table(groups)}")
+        if singles := [effect for effect in of_kind if effect.is_single]:
+            parts.append(f"{title}, single patterns:\n\n{_single_patterns(singles)}")
     if errors:
         lines = [f"- {name}: {error}" for name, error in errors.items()]
         parts.append("Not measured, and why:\n\n" + "\n".join(lines))
     return "\n\n".join([*parts, _conditions(effects, made_with, budget)]) + "\n"
 
 
-def _is_single(effect: PatternEffect) -> bool:
-    (*_, last) = effect.step.globs
-    return len(effect.step.globs) == 1 and "*" not in last
+def _single_patterns(effects: Sequence[PatternEffect]) -> str:
+    """Returns a table of the patterns that pay or hurt somewhere, and the number of the others."""
+    matter = {effect.name for effect in effects if effect.pays or effect.hurts or effect.refused}
+    others = len({effect.name for effect in effects} - matter)
+    text = f"{others} patterns neither pay nor hurt on a program."
+    return f"{_table(e for e in effects if e.name in matter)}\n\n{text}" if matter else text
 
 
 def _table(effects: Iterable[PatternEffect]) -> str:
@@ -143,9 +154,8 @@ def _mean(effects: Sequence[PatternEffect]) -> float:
 def _line(name: str, effects: Sequence[PatternEffect]) -> list[str]:
     timed = [(e.ratio.value, e.program) for e in effects if e.ratio is not None]
     largest = max(timed, key=lambda pair: max(pair[0], 1 / pair[0]), default=None)
-    short = name if name in PIPELINES or len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
     return [
-        f"`{short}`",
+        name,
         str(len(timed)),
         number(_mean(effects)) if timed else "",
         str(sum(effect.pays for effect in effects)),
@@ -174,7 +184,7 @@ def findings(effects: Sequence[PatternEffect]) -> list[str]:
     """Returns a line for each pipeline."""
     lines = []
     for name in PIPELINES:
-        same = [e for e in effects if e.kind == "pipelines" and e.name == name]
+        same = [e for e in effects if e.kind == "pipelines" and e.step.pipeline == name]
         if timed := [e for e in same if e.ratio is not None]:
             lines.append(
                 f"{name}: {_mean(timed):.3f} times as fast as jaxlib's default in the geometric "

@@ -24,18 +24,31 @@ def effect_of(*outcomes):
 
 def test_a_pipeline_is_beside_the_default():
     effect = effect_of(outcome("enzyme(full)", 2.0, 1.5, 2.5))
-    assert (effect.kind, effect.name, effect.ratio) == ("pipelines", "full", (2.0, 1.5, 2.5))
+    assert (effect.kind, effect.name, effect.ratio) == ("pipelines", "`full`", (2.0, 1.5, 2.5))
     assert effect.pays
     assert not effect.hurts
 
 
 def test_what_is_left_out_is_beside_its_pipeline():
     effect = effect_of(
-        outcome("enzyme(full)", 2.0, 1.0, 3.0), outcome("enzyme(full without dot*)", 4.0, 2.0, 5.0)
+        outcome("enzyme(full)", 2.0, 1.0, 3.0), outcome("enzyme(full without cse*)", 4.0, 2.0, 5.0)
     )
-    assert (effect.kind, effect.name) == ("left out", "dot*")
+    assert (effect.kind, effect.name) == ("left out", "`cse*`")
     assert effect.ratio == pytest.approx((0.5, 0.2, 1.5))
     assert not effect.hurts
+
+
+@pytest.mark.parametrize(
+    ("globs", "name"),
+    [
+        ("dot* *_dot_general*", "`dot* *_dot_general*`"),
+        ("dot* *_dot_general* cse*", "several groups"),
+        ("noop_slice rotate_rotate", "patterns of no group"),
+        ("noop_slice", "`noop_slice`"),
+    ],
+)
+def test_groups_have_names(globs, name):
+    assert effect_of(outcome(f"enzyme(one-round only {globs})", 1.0)).name == name
 
 
 def test_patterns_that_slow_the_program_down_hurt():
@@ -70,14 +83,16 @@ def test_other_plans_are_left_out():
 
 def test_the_tables_name_what_pays_and_what_hurts():
     effects = [
-        *effects_of("p", [outcome("enzyme(full)", 2.0), outcome("enzyme(full without a b*)", 4.0)]),
+        *effects_of("p", [outcome("enzyme(full)", 2.0), outcome("enzyme(full without cse*)", 4.0)]),
         *effects_of("q", [outcome("enzyme(full)", 0.5), outcome("enzyme(one-round only c)", 1.1)]),
+        *effects_of("q", [outcome("enzyme(one-round only d)", 1.0)]),
     ]
     text = tables(effects, {"r": "no module"}, MADE, 60)
     assert "| `full` | 2 | 1.00 | 1 | 1 | 0 | 2.00 on p |" in text
     assert "Left out of the best pipeline, groups:" in text
-    assert "| `a b*` | 1 | 0.50 | 0 | 1 | 0 | 0.50 on p |" in text
-    assert "Alone, single patterns:" in text
+    assert "| `cse*` | 1 | 0.50 | 0 | 1 | 0 | 0.50 on p |" in text
+    assert "| `c` | 1 | 1.10 | 1 | 0 | 0 | 1.10 on q |" in text
+    assert "\n1 patterns neither pay nor hurt on a program." in text
     assert "- r: no module" in text
     assert findings(effects) == [
         "full: 1.000 times as fast as jaxlib's default in the geometric mean of 2 programs; pays "
