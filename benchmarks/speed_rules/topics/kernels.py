@@ -67,6 +67,53 @@ def whitened(root: jax.Array, rows: jax.Array) -> jax.Array:
     return lax.linalg.triangular_solve(factors(root), rows, left_side=True, lower=True)
 
 
+def sampled(weights: jax.Array, uniforms: jax.Array) -> jax.Array:
+    """Returns samples of each row's piecewise constant density, by its inverse distribution."""
+    weights = weights**2 + 1e-5
+    heights = jnp.cumsum(weights / weights.sum(-1, keepdims=True), axis=-1)
+    heights = jnp.concatenate([jnp.zeros_like(heights[:, :1]), heights], axis=-1)
+    last = weights.shape[-1] - 1
+
+    def of_row(heights: jax.Array, uniforms: jax.Array) -> jax.Array:
+        below = jnp.clip(jnp.searchsorted(heights, uniforms, side="right") - 1, 0, last)
+        within = (uniforms - heights[below]) / (heights[below + 1] - heights[below] + 1e-5)
+        return (below + within) / weights.shape[-1]
+
+    return jax.vmap(of_row)(heights, jax.nn.sigmoid(uniforms))
+
+
+def counted(values: jax.Array, edges: jax.Array) -> jax.Array:
+    """Returns a histogram over edges at any distances."""
+    return jnp.histogram(values, jnp.sort(edges))[0]
+
+
+def digits(values: jax.Array, edges: jax.Array) -> jax.Array:
+    """Returns the numbers of the bins of values, between edges at any distances."""
+    return jnp.digitize(values, jnp.sort(edges))
+
+
+def inverted(table: jax.Array, draws: jax.Array) -> jax.Array:
+    """Returns the ranks of draws in the empirical distribution of each row."""
+    return jax.vmap(jnp.searchsorted)(jnp.sort(table, axis=-1), draws)
+
+
+def searches(rng: Random) -> str:
+    """Draws searches among edges in order and in none, of one row or of many."""
+    dtype, side = rng.choice(SORTED), rng.choice(("left", "right"))
+    edges, values = rng.randint(1, 40), rng.choice(((3,), (50,), (6, 7), (11, 13)))
+    orders = rng.choice((jnp.sort, lambda edges: edges))
+
+    def function(edges: jax.Array, values: jax.Array) -> jax.Array:
+        return jnp.searchsorted(orders(edges), values, side=side)
+
+    if rng.random() < 0.5:
+        return lowered(function, array(edges, dtype=dtype), array(*values, dtype=dtype))
+    rows = rng.choice(((5,), (2, 3)))
+    for _ in rows:
+        function = jax.vmap(function)
+    return lowered(function, array(*rows, edges, dtype=dtype), array(*rows, *values, dtype=dtype))
+
+
 def int8_products(rng: Random) -> str:
     """Draws products of integers of 8 bits."""
     depth, columns = rng.randint(1, 70), rng.randint(1, 40)
@@ -131,6 +178,7 @@ KERNELS: Programs = {
     "kernel-sort": lambda rng: sorting.sorts(rng, minor=True, types=SORTED),
     "kernel-sort-pairs": lambda rng: sorting.pairs(rng, minor=True, types=SORTED),
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
+    "kernel-binary-search": searches,
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,
@@ -174,6 +222,18 @@ REFUSED: Refused = {
     "kernel-top-k": {
         "sort of all elements": program(jnp.argsort, "3x8"),
         "numbers of eight bits to select": program(partial(lax.top_k, k=2), "u8:3x8"),
+    },
+    "kernel-binary-search": {
+        "numbers of eight bits to search": program(jnp.searchsorted, "u8:9 u8:20"),
+        "zeros of both signs to search": sorting.by_total_order(jnp.searchsorted, "9 20"),
+        "comparison with all numbers": program(
+            partial(jnp.searchsorted, method="compare_all"), "9 20"
+        ),
+        "many edges for few values": program(jnp.searchsorted, "100 2"),
+        "a loop that halves numbers": program(
+            lambda x, y: lax.fori_loop(0, 5, lambda i, z: jnp.where(z < y, z, (x + z) / 2), x),
+            "9 9",
+        ),
     },
     "kernel-int8-product": {
         "sums of eight bits": program(jnp.matmul, "s8:4x8 s8:8x16"),

@@ -6,6 +6,8 @@ error, must give other results on the same inputs.
 
 from random import Random
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -40,6 +42,10 @@ WRONG = {
             'target="hlograph.kernel.top_k"',
             'target="hlograph.kernel.sort_pairs"',
         ),
+    },
+    "kernel-binary-search": {
+        "places after equal edges": ("includes_equal = false", "includes_equal = true"),
+        "too few steps": ("steps = 4", "steps = 3"),
     },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
@@ -88,6 +94,9 @@ ENTRY main {
   x = f32[7,33] parameter(0)
   ROOT best = (f32[7,33], s32[7,33]) topk(x), k=33, largest=true
 }""",
+    "kernel-binary-search": lowered(
+        jnp.searchsorted, array(9, dtype="int32"), array(40, dtype="int32")
+    ),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
@@ -147,7 +156,7 @@ def test_every_kernel_has_a_wrong_variant():
 
 @pytest.mark.parametrize(("rule", "error"), [(r, e) for r, errors in WRONG.items() for e in errors])
 def test_a_wrong_variant_is_refuted(rule, error):
-    module, right = with_kernels(rule, TEXTS[rule].replace("ORDER", _ORDER))
+    module, right = with_kernels(rule, TEXTS[rule].replace("ORDER}", _ORDER + "}"))
     old, new = WRONG[rule][error]
     text = right.to_text()
     assert old in text
@@ -204,3 +213,62 @@ def test_systems_are_divided_by_pivots_as_blas_does(pivot, columns):
     inputs = [matrices, np.full((20, 3, columns), 3e37, np.float32)]
     (expected,), (result,) = (outputs_of(m, inputs) for m in (module, rewritten))
     np.testing.assert_array_equal(result, expected)
+
+
+NAN = np.float32("nan")
+FINDS = {
+    "among equal edges": ([1, 2, 2, 3], [0, 1, 2, 3, 4], [0, 0, 1, 3, 4], [0, 1, 3, 4, 4]),
+    "zeros of both signs": ([-1, -0.0, 0.0], [0.0, -0.0, 1e-40], [1, 1, 1], [3, 3, 3]),
+    "NaNs": ([0, np.inf, NAN], [NAN, -NAN, np.inf, 1], [2, 2, 1, 1], [3, 3, 2, 1]),
+    "one edge": ([1], [0, 1, 2], [0, 0, 1], [0, 1, 1]),
+    "edges in no order": ([5, 1, 4, 2, 3], [3, 0], [2, 0], [2, 0]),
+}
+"""Edges, values, and their places by either side."""
+
+
+@pytest.mark.parametrize("case", FINDS.values(), ids=FINDS.keys())
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_among_edges(case, side):
+    edges, values = (np.array(numbers, np.float32) for numbers in case[:2])
+    places = np.array(case[2 if side == "left" else 3], np.int32)
+
+    def function(edges, values):
+        return jnp.searchsorted(edges, values, side=side)
+
+    text = lowered(function, array(len(edges)), array(len(values)))
+    module, rewritten = with_kernels("kernel-binary-search", text)
+    for searching in (module, rewritten):
+        np.testing.assert_array_equal(outputs_of(searching, [edges, values])[0], places)
+
+
+def test_a_search_that_orders_no_nans_is_refuted():
+    _, rewritten = with_kernels("kernel-binary-search", lowered(jnp.searchsorted, *[array(3)] * 2))
+    right = rewritten.to_text()
+    wrong = hlograph.Module.from_text(right.replace("orders_nans = true", "orders_nans = false"))
+    numbers = np.array([0, np.inf, NAN], np.float32)
+    assert outputs_of(rewritten, [numbers, numbers])[0].tolist() == [0, 1, 2]
+    assert outputs_of(wrong, [numbers, numbers])[0].tolist() == [0, 1, 3]
+
+
+def test_a_search_refuses_more_steps_than_a_place_has_bits():
+    _, rewritten = with_kernels("kernel-binary-search", TEXTS["kernel-binary-search"])
+    text = rewritten.to_text().replace("steps = 4", "steps = 64")
+    inputs = [np.zeros(9, np.int32), np.zeros(40, np.int32)]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="at most 63 steps"):
+        outputs_of(hlograph.Module.from_text(text), inputs)
+
+
+@pytest.mark.parametrize("rows", [(), (30,)])
+def test_places_of_many_values_on_all_threads(rows):
+    rng = np.random.default_rng(0)
+    edges = np.sort(rng.normal(size=(*rows, 37)), axis=-1)
+    values = rng.normal(size=(*rows, 3001))
+    search = jax.vmap(jnp.searchsorted) if rows else jnp.searchsorted
+    text = lowered(search, array(*edges.shape, dtype="float64"), array(*values.shape))
+    _, rewritten = with_kernels("kernel-binary-search", text)
+    (found,) = outputs_of(rewritten, [edges, values.astype(np.float32)])
+    expected = [
+        np.searchsorted(edge, value.astype(np.float32))
+        for edge, value in zip(edges.reshape(-1, 37), values.reshape(-1, 3001), strict=True)
+    ]
+    np.testing.assert_array_equal(found.reshape(-1, 3001), expected)
