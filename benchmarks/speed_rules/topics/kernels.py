@@ -97,6 +97,16 @@ def inverted(table: jax.Array, draws: jax.Array) -> jax.Array:
     return jax.vmap(jnp.searchsorted)(jnp.sort(table, axis=-1), draws)
 
 
+def uniforms(rng: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
+    """Draws numbers from 0 to 1."""
+    return jax.random.uniform(rng, shape)
+
+
+def normals(rng: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
+    """Draws normal numbers."""
+    return jax.random.normal(rng, shape)
+
+
 def searches(rng: Random) -> str:
     """Draws searches among edges in order and in none, of one row or of many."""
     dtype, side = rng.choice(SORTED), rng.choice(("left", "right"))
@@ -112,6 +122,13 @@ def searches(rng: Random) -> str:
     for _ in rows:
         function = jax.vmap(function)
     return lowered(function, array(*rows, edges, dtype=dtype), array(*rows, *values, dtype=dtype))
+
+
+def random_bits(rng: Random) -> str:
+    """Draws random bits of one key."""
+    shape = rng.choice(((7,), (256,), (700,), (3, 5), (1, 9), (4, 1), (2, 3, 5)))
+    dtype = rng.choice((jnp.uint8, jnp.uint16, jnp.uint32))
+    return lowered(lambda key: jax.random.bits(key, shape, dtype=dtype), array(2, dtype=jnp.uint32))
 
 
 def int8_products(rng: Random) -> str:
@@ -179,6 +196,7 @@ KERNELS: Programs = {
     "kernel-sort-pairs": lambda rng: sorting.pairs(rng, minor=True, types=SORTED),
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
     "kernel-binary-search": searches,
+    "kernel-threefry": random_bits,
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,
@@ -190,6 +208,22 @@ KERNELS: Programs = {
 
 def _small(function: Callable[..., Any], details: dict[str, str]) -> dict[str, Callable[[], str]]:
     return {detail: program(function, arguments) for detail, arguments in details.items()}
+
+
+def _bits(key: jax.Array) -> jax.Array:
+    return jax.random.bits(key, (5, 7))
+
+
+def _instead(make: Callable[[], str], old: str, new: str) -> Callable[[], str]:
+    """Returns a program with other text in one place."""
+
+    def text() -> str:
+        original = make()
+        if original.count(old) != 1:
+            raise ValueError(f"expected {old} once, got:\n{original}")
+        return original.replace(old, new)
+
+    return text
 
 
 def _by_rows(make: Callable[[], str]) -> Callable[[], str]:
@@ -233,6 +267,17 @@ REFUSED: Refused = {
         "a loop that halves numbers": program(
             lambda x, y: lax.fori_loop(0, 5, lambda i, z: jnp.where(z < y, z, (x + z) / 2), x),
             "9 9",
+        ),
+    },
+    "kernel-threefry": {
+        "a key for each row of bits": program(jax.vmap(_bits), "u32:3x2"),
+        "both halves of bits": program(lambda key: jax.random.split(key, 5), "u32:2"),
+        "another rotation": _instead(program(_bits, "u32:2"), "{13, 15, 26, 6}", "{13, 15, 26, 7}"),
+        "sixteen rounds": _instead(
+            program(_bits, "u32:2"), "s32[] constant(5)", "s32[] constant(4)"
+        ),
+        "counts by columns": _instead(
+            program(_bits, "u32:2"), "u64[] constant(7)", "u64[] constant(8)"
         ),
     },
     "kernel-int8-product": {

@@ -47,6 +47,9 @@ WRONG = {
         "places after equal edges": ("includes_equal = false", "includes_equal = true"),
         "too few steps": ("steps = 4", "steps = 3"),
     },
+    "kernel-threefry": {
+        "another parity of the keys": ("constant(466688986)", "constant(466688987)"),
+    },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
     },
@@ -97,6 +100,7 @@ ENTRY main {
     "kernel-binary-search": lowered(
         jnp.searchsorted, array(9, dtype="int32"), array(40, dtype="int32")
     ),
+    "kernel-threefry": lowered(lambda key: jax.random.bits(key, (3, 99)), array(2, dtype="uint32")),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
@@ -272,3 +276,11 @@ def test_places_of_many_values_on_all_threads(rows):
         for edge, value in zip(edges.reshape(-1, 37), values.reshape(-1, 3001), strict=True)
     ]
     np.testing.assert_array_equal(found.reshape(-1, 3001), expected)
+
+
+@pytest.mark.parametrize("shape", [(70001,), (257, 300)])
+def test_bits_are_those_of_jax(shape):
+    key = np.array([3, 2**32 - 5], np.uint32)
+    text = lowered(lambda key: jax.random.bits(key, shape), array(2, dtype="uint32"))
+    _, rewritten = with_kernels("kernel-threefry", text)
+    np.testing.assert_array_equal(outputs_of(rewritten, [key])[0], jax.random.bits(key, shape))
