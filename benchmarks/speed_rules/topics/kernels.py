@@ -107,6 +107,17 @@ def normals(rng: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
     return jax.random.normal(rng, shape)
 
 
+def row_sums(labels: jax.Array, rows: jax.Array, *, count: int) -> jax.Array:
+    """Returns the sum of the rows of each label."""
+    return jax.ops.segment_sum(rows, labels, num_segments=count)
+
+
+def group_sums(rows: jax.Array, *, count: int) -> jax.Array:
+    """Returns the sums of rows by group, as of the nodes of graphs, for groups of one size."""
+    labels = jnp.repeat(jnp.arange(count), len(rows) // count)
+    return row_sums(labels, rows, count=count)
+
+
 def searches(rng: Random) -> str:
     """Draws searches among edges in order and in none, of one row or of many."""
     dtype, side = rng.choice(SORTED), rng.choice(("left", "right"))
@@ -129,6 +140,21 @@ def random_bits(rng: Random) -> str:
     shape = rng.choice(((7,), (256,), (700,), (3, 5), (1, 9), (4, 1), (2, 3, 5)))
     dtype = rng.choice((jnp.uint8, jnp.uint16, jnp.uint32))
     return lowered(lambda key: jax.random.bits(key, shape, dtype=dtype), array(2, dtype=jnp.uint32))
+
+
+def scatter_adds(rng: Random, dtypes: tuple[Any, ...]) -> str:
+    """Draws sums of many rows by label: of given ones, of ones, or beside initial sums."""
+    count, rows, dtype = rng.randint(1, 30), rng.randint(1024, 1100), rng.choice(dtypes)
+    width = rng.choice(((), (), (3,), (2, 2)))
+    labels = array(rows, dtype=rng.choice((jnp.int32, jnp.uint32)))
+    values, start = (array(size, *width, dtype=dtype) for size in (rows, count))
+    functions = (
+        (lambda i, x: row_sums(i, x, count=count), values),
+        (lambda i, x: x.at[i].add(1), start),
+        (lambda i, x, y: x.at[i].add(y, mode="drop"), start, values),
+    )
+    function, *arrays = rng.choice(functions)
+    return lowered(function, labels, *arrays)
 
 
 def int8_products(rng: Random) -> str:
@@ -197,6 +223,8 @@ KERNELS: Programs = {
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
     "kernel-binary-search": searches,
     "kernel-threefry": random_bits,
+    "kernel-scatter-add": lambda rng: scatter_adds(rng, (jnp.float32, jnp.float64)),
+    "kernel-scatter-add:integers": lambda rng: scatter_adds(rng, (jnp.int32, jnp.uint32)),
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,
@@ -279,6 +307,25 @@ REFUSED: Refused = {
         "counts by columns": _instead(
             program(_bits, "u32:2"), "u64[] constant(7)", "u64[] constant(8)"
         ),
+    },
+    "kernel-scatter-add": {
+        "sums of integers": program(partial(row_sums, count=9), "s32:2000 s32:2000"),
+        "sums of half precision": program(partial(row_sums, count=9), "s32:2000 bf16:2000"),
+        "few numbers": program(partial(row_sums, count=9), "s32:1000 1000"),
+        "many sums": program(partial(row_sums, count=100), "s32:2000 2000"),
+        "greatest numbers": program(
+            lambda labels, x: jnp.zeros(9).at[labels].max(x), "s32:2000 2000"
+        ),
+        "two labels of each number": program(
+            lambda labels, x: jnp.zeros((3, 3)).at[labels, labels].add(x), "s32:2000 2000"
+        ),
+        "columns for rows": program(
+            lambda labels, x: jnp.zeros((3, 9)).at[:, labels].add(x), "s32:2000 3x2000"
+        ),
+    },
+    "kernel-scatter-add:integers": {
+        "sums of floats": program(partial(row_sums, count=9), "s32:2000 2000"),
+        "numbers of eight bits to add": program(partial(row_sums, count=9), "s32:2000 u8:2000"),
     },
     "kernel-int8-product": {
         "sums of eight bits": program(jnp.matmul, "s8:4x8 s8:8x16"),

@@ -50,6 +50,8 @@ WRONG = {
     "kernel-threefry": {
         "another parity of the keys": ("constant(466688986)", "constant(466688987)"),
     },
+    "kernel-scatter-add": {"rows of another argument": ("(x, i, y)", "(x, i, z)")},
+    "kernel-scatter-add:integers": {"no initial sums": ("(x, i, y)", "(w, i, y)")},
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
     },
@@ -70,7 +72,25 @@ WRONG = {
 }
 """Errors, as text of the calls and what takes its place."""
 
+_SUMS = """HloModule sums
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+ENTRY main {
+  w = f32[5,3] parameter(0)
+  x = f32[5,3] parameter(1)
+  i = s32[1100,1] parameter(2)
+  y = f32[1100,3] parameter(3)
+  z = f32[1100,3] parameter(4)
+  ROOT sums = f32[5,3] scatter(x, i, y), update_window_dims={1}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+}"""
+
 TEXTS = {
+    "kernel-scatter-add": _SUMS,
+    "kernel-scatter-add:integers": _SUMS.replace("f32", "s32"),
     "kernel-sort": """HloModule sort
 less {
   a = f32[] parameter(0)
@@ -284,3 +304,49 @@ def test_bits_are_those_of_jax(shape):
     text = lowered(lambda key: jax.random.bits(key, shape), array(2, dtype="uint32"))
     _, rewritten = with_kernels("kernel-threefry", text)
     np.testing.assert_array_equal(outputs_of(rewritten, [key])[0], jax.random.bits(key, shape))
+
+
+LABELS = {
+    "in order": np.arange(5000) // 50,
+    "all equal": np.full(5000, 7),
+    "outside": np.arange(5000) % 250 - 70,
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_sums_by_label_are_the_same_in_each_run(labels, width):
+    def function(labels, rows, start):
+        return start.at[labels].add(rows, mode="drop", wrap_negative_indices=False)
+
+    shapes = (array(5000, dtype="int32"), array(5000, *width), array(100, *width))
+    _, rewritten = with_kernels("kernel-scatter-add", lowered(function, *shapes))
+    rng = np.random.default_rng(0)
+    rows, start = (rng.normal(size=shape.shape).astype(np.float32) for shape in shapes[1:])
+    expected = start.astype(np.float64)
+    inside = (labels >= 0) & (labels < 100)
+    np.add.at(expected, labels[inside], rows[inside])
+    inputs = [labels.astype(np.int32), rows, start]
+    (first,), (second,) = (outputs_of(rewritten, inputs) for _ in range(2))
+    np.testing.assert_allclose(first, expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_sums_refuse_rows_of_another_width():
+    _, rewritten = with_kernels("kernel-scatter-add", TEXTS["kernel-scatter-add"])
+    text = rewritten.to_text().replace("f32[1100,3]", "f32[1100,2]")
+    inputs = [np.zeros((5, 3), np.float32)] * 2 + [np.zeros((1100, 1), np.int32)]
+    inputs += [np.zeros((1100, 2), np.float32)] * 2
+    with pytest.raises(jax.errors.JaxRuntimeError, match="a row for each label"):
+        outputs_of(hlograph.Module.from_text(text), inputs)
+
+
+def test_a_sum_of_no_rows_keeps_its_sign_of_zero():
+    text = lowered(
+        lambda i, x, y: x.at[i].add(y), array(1100, dtype="int32"), array(3), array(1100)
+    )
+    _, rewritten = with_kernels("kernel-scatter-add", text)
+    inputs = [np.zeros(1100, np.int32), np.full(3, -0.0, np.float32), np.ones(1100, np.float32)]
+    (result,) = outputs_of(rewritten, inputs)
+    assert result.tolist() == [1100, 0, 0]
+    assert np.signbit(result).tolist() == [False, True, True]
