@@ -24,8 +24,8 @@ from hlograph.plans.known_faults import faults_of
 # The default may take this many times the budget in a first try, and not less than some seconds.
 _PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
 
-# Share of the budget that the compilation of one plan takes at most in a screening, and seconds that
-# it may always take.
+# Share of the budget that the compilation of one plan takes at most in a screening, and seconds
+# that it may always take.
 _PLAN_PATIENCE, _LEAST_PLAN_PATIENCE = 0.2, 5.0
 
 
