@@ -5,24 +5,18 @@
 #include <optional>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "hlograph/native/rewrites/forms/binary_search.h"
 #include "hlograph/native/rewrites/forms/choices.h"
-#include "hlograph/native/rewrites/forms/comparators.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/forms/rows.h"
-#include "hlograph/native/rewrites/forms/views.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/primitive_util.h"
 #include "xla/shape.h"
-#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace hlograph {
