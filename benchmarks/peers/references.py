@@ -56,8 +56,8 @@ def check_size(specs: Iterable[ArraySpec]) -> None:
     most = psutil.virtual_memory().total // _SHARE
     if size > most:
         raise TooLargeError(
-            f"expected arguments of at most {most / 2**30:.2f} GiB, a {_SHARE}th of the memory "
-            f"here, got {size / 2**30:.2f} GiB: measure the program on a larger machine"
+            f"expected arguments of at most {most / 2**30:.2f} GiB, the memory here / {_SHARE}, "
+            f"got {size / 2**30:.2f} GiB: measure the program on a larger machine"
         )
 
 
