@@ -67,7 +67,54 @@ def _pooled(taps: tuple[int, int]) -> Callable[[], str]:
     return program
 
 
+def _pairs(between: Callable[[Any], Any]) -> Callable[[], str]:
+    """Returns a sum over all pairs of points on a plane, for arrays of 8 MiB."""
+    return of(partial(_pair_sums, between), "1024x2 1024x2")
+
+
+def _pair_sums(between: Callable[[Any], Any], x: Any, y: Any) -> Any:
+    squares = jnp.square(x[:, None] - y).sum(-1, keepdims=True)
+    return (x[:, None] * between(squares)).sum(1)
+
+
+def _weighted(with_scores: bool, queries: Any, keys: Any, values: Any) -> Any:
+    weights = jax.nn.softmax(queries @ keys.T)
+    return (weights @ values, weights) if with_scores else weights @ values
+
+
 REDUCTIONS = (
+    Boundary(
+        "contraction-in-blocks",
+        "no operation that is computed in blocks mixes the indices of the dimension",
+        either(_pairs(jnp.abs), _pairs(lambda squares: squares[::-1, ::-1])),
+    ),
+    Boundary(
+        "contraction-in-blocks",
+        "at least 2,097,152 bytes",
+        lambda n: of(partial(_pair_sums, jnp.abs), f"{n // 4096}x2 512x2")(),
+        step=4096,
+    ),
+    Boundary(
+        "contraction-in-blocks",
+        "another sum or product is computed in blocks",
+        either(_pairs(jnp.abs), of(lambda x, y: jnp.exp(x[:, None] * y).sum(1), "1024 1024")),
+    ),
+    Boundary(
+        "contraction-in-blocks",
+        "what is read takes less memory than what is not stored",
+        either(
+            of(lambda x, v, w: jnp.tanh(x @ v) @ w, "65536x16 16x64 64x4"),
+            of(lambda x, v, w: jnp.tanh(x @ v) @ w, "65536x64 64x16 16x4"),
+        ),
+    ),
+    Boundary(
+        "contraction-in-blocks",
+        "no others need values of blocks that a product is among",
+        either(
+            of(partial(_weighted, False), "1024x16 1024x16 1024x16"),
+            of(partial(_weighted, True), "1024x16 1024x16 1024x16"),
+        ),
+    ),
     Boundary(
         "short-reduction-as-sum",
         "over one dimension of 2 to 16 elements",

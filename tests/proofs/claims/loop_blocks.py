@@ -1,4 +1,4 @@
-"""The claim of the rule about loops that compute each index of a dimension alone."""
+"""The claims of the rules that compute one block of a dimension after the other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import z3
 from tests.proofs.claim import claim
 from tests.proofs.language import Array, array, cut, dot, integers, pointwise, summed
 from tests.proofs.prover import Equation, Lemma, Sizes, Statement
+from tests.proofs.sums import number
 
 
 @claim(
@@ -23,6 +24,30 @@ from tests.proofs.prover import Equation, Lemma, Sizes, Statement
     "write the same.",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    yield from _of_blocks(sizes, wrong)
+
+
+@claim(
+    "contraction-in-blocks",
+    conditions="no operation that is computed in blocks mixes the indices of the dimension; the "
+    "largest array between has at least 2,097,152 bytes, and as many as the result; another sum or "
+    "product is computed in blocks; what is read takes less memory than what is not stored; no "
+    "others need values of blocks that a product is among",
+    wrong="an operation may read other indices",
+    argument="Each operation of a block of its operands is the block of its result; integers that "
+    "count along the dimension begin at the block's first index. Every index is in a block; where "
+    "blocks overlap, both write the same.",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    yield from _of_blocks(sizes, wrong)
+    n, block, start = sizes("n"), sizes("block"), z3.Int("start")
+    counted = Array({"n": n}, lambda i: number(i["n"]))
+    of_block = Array({"n": block}, lambda i: number(i["n"] + start))
+    yield Equation(cut(counted, "n", start, block), of_block, (start >= 0,))
+
+
+def _of_blocks(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    """Yields that blocks of results follow from blocks of operands, and that they are all there."""
     n, k, j = sizes.several("n k j", least=1)
     size, block, start = z3.Int("size"), sizes("block"), z3.Int("start")
     x, y = array("x", n=n, k=k), array("y", n=n, k=k)
@@ -34,8 +59,8 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     def blocks(result: Array, of_block: Array) -> Statement:
         return Equation(cut(result, "n", start, block), of_block, inside)
 
-    def part(one: Array) -> Array:
-        return cut(one, "n", start, block)
+    def part(all_of: Array) -> Array:
+        return cut(all_of, "n", start, block)
 
     if wrong:
         # The block of the numbers is read at places of the whole.

@@ -22,7 +22,6 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 
-constexpr int64_t kSmallFactor = 256;  // elements of an array that products of all indices share
 using DimensionList = std::vector<int64_t>;
 using OptionalList = std::optional<DimensionList>;
 
@@ -51,7 +50,6 @@ OptionalList OfReshape(const Instruction* reshape, int64_t dimension) {
   return std::nullopt;
 }
 
-// Products side by side, or with a small array: others are faster as they are.
 OptionalList OfDot(const Instruction* dot, int64_t dimension) {
   const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
   int64_t before = numbers.lhs_batch_dimensions_size();
@@ -66,7 +64,6 @@ OptionalList OfDot(const Instruction* dot, int64_t dimension) {
     for (int64_t i = 0; i < RankOf(dot->operand(side)); ++i) {
       if (absl::c_linear_search(batch, i) || absl::c_linear_search(summed, i)) continue;
       if (before++ != dimension) continue;
-      if (SizeOf(dot->operand(1 - side)) > kSmallFactor) return std::nullopt;
       return side == 0 ? DimensionList{i, kWholeArray} : DimensionList{kWholeArray, i};
     }
   }

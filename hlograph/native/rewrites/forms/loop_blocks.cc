@@ -22,6 +22,7 @@ using Opcode = xla::HloOpcode;
 
 constexpr int64_t kCacheBytes = int64_t{1} << 20;  // that a block's states may take
 constexpr int64_t kLeastRowBytes = 1024;  // of an iteration: it takes as long to start smaller ones
+constexpr int64_t kSmallFactor = 256;     // elements of an array that products of all indices share
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostSkipped = 4;  // at both ends of what iterations read
 constexpr int64_t kLeastRun = 16;    // neighbouring elements of a block
@@ -36,6 +37,17 @@ constexpr int kLoopHops = 3;     // from an element of a loop's result to what t
 // A value of an iteration of a loop, and the dimension of which a block of it is needed. Loops may
 // have the same body.
 using Need = std::tuple<const Instruction*, const Instruction*, int64_t>;
+
+// Returns true for a product with a large array that all indices share, which is faster as it is.
+bool SharesLargeFactor(const Instruction* value, const std::vector<int64_t>& dimensions) {
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i] == kWholeArray && value->opcode() == Opcode::kDot &&
+        SizeOf(value->operand(i)) > kSmallFactor) {
+      return true;
+    }
+  }
+  return false;
+}
 
 int64_t BytesOf(const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOfElements(shape); }
 
@@ -159,7 +171,10 @@ class RegionFinder {
     if (element >= 0) return AddElement(loop, element, dimension, hops);
     if (!inside_.insert({loop, value, dimension}).second) return true;
     const auto dimensions = OperandDimensions(value, dimension);
-    if (!dimensions.has_value()) return false;
+    if (!dimensions.has_value() ||
+        (dimension != kWholeArray && SharesLargeFactor(value, *dimensions))) {
+      return false;
+    }
     for (size_t i = 0; i < dimensions->size(); ++i) {
       if (!AddInside(loop, value->operand(i), (*dimensions)[i], hops)) return false;
     }

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "hlograph/native/rewrites/forms/axis_blocks.h"
+#include "hlograph/native/rewrites/forms/block_loop.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/patterns.h"
 
@@ -23,7 +22,7 @@ inline constexpr int64_t kUnusedElement = -2;  // of a loop's state, in a block
 // The instructions that are computed block by block, outside of loops.
 struct Region {
   std::map<const Instruction*, std::vector<int64_t>> loops;  // dimension of each element
-  std::map<const Instruction*, std::set<int64_t>> others;    // dimensions of their blocks
+  BlockedValues others;
 };
 
 // A loop, and what comes before it, computed in blocks of `size` of `count` indices.

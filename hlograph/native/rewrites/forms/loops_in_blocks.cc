@@ -10,11 +10,11 @@
 
 #include "absl/algorithm/container.h"
 #include "hlograph/native/rewrites/forms/axis_blocks.h"
+#include "hlograph/native/rewrites/forms/block_loop.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_blocks.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
-#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -27,45 +27,6 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 using Permutation = std::vector<int64_t>;
-
-// Copies values of one computation to another one, in blocks of a dimension or whole.
-class BlockCopier {
- public:
-  BlockCopier(xla::HloComputation* to, int64_t size) : to_(to), size_(size) {}
-  virtual ~BlockCopier() = default;
-
-  Instruction* Copy(const Instruction* value, int64_t dimension) {
-    value = Forwarded(value);
-    const std::pair<const Instruction*, int64_t> key(value, dimension);
-    if (auto entry = copies_.find(key); entry != copies_.end()) return entry->second;
-    Instruction* copy = CopyOther(value, dimension);
-    if (copy == nullptr) copy = CopyAlike(value, dimension);
-    return copies_[key] = copy;
-  }
-
- protected:
-  // Copies what is no copy of the same operation: null for others.
-  virtual Instruction* CopyOther(const Instruction* value, int64_t dimension) = 0;
-
-  xla::HloComputation* to() const { return to_; }
-  int64_t size() const { return size_; }
-
- private:
-  Instruction* CopyAlike(const Instruction* value, int64_t dimension) {
-    const auto dimensions = OperandDimensions(value, dimension);
-    std::vector<Instruction*> operands;
-    for (size_t i = 0; i < dimensions->size(); ++i) {
-      operands.push_back(Copy(value->operand(i), (*dimensions)[i]));
-    }
-    std::unique_ptr<Instruction> clone = CloneForBlock(value, dimension, size_, operands);
-    clone->set_original_value(nullptr);  // it is another value
-    return to_->AddInstruction(std::move(clone));
-  }
-
-  xla::HloComputation* to_;
-  int64_t size_;
-  std::map<std::pair<const Instruction*, int64_t>, Instruction*> copies_;
-};
 
 // Copies what a loop calls, whose state has other elements.
 class StateCopier : public BlockCopier {
@@ -87,99 +48,29 @@ class StateCopier : public BlockCopier {
   std::vector<int64_t> numbers_;  // of elements of the new state, by element
 };
 
-// Builds the loop over blocks, whose state has arrays from outside as they are needed.
-class BlockLoop : public BlockCopier {
+// Builds the loop over blocks, with a loop for each block.
+class LoopsOfBlocks : public BlockLoop {
  public:
-  BlockLoop(Instruction* place, const LoopBlocks& blocks)
-      : BlockCopier(AddLoopComputation(
-                        place->GetModule(), "blocks",
-                        xla::ShapeUtil::MakeTupleShape({xla::ShapeUtil::MakeShape(xla::S32, {})})),
-                    blocks.size),
-        place_(place),
-        build_(place),
-        blocks_(blocks) {
-    initials_.push_back(build_.Scalar(xla::S32, 0));
-    results_.push_back(nullptr);
-    number_ = Element(0);
-    const Builder inside(number_);
-    results_[0] = inside.Binary(Opcode::kAdd, number_, inside.Scalar(xla::S32, 1));
-    // The last block begins earlier where the size does not divide: slices and updates are clamped.
-    start_ = inside.Binary(Opcode::kMultiply, number_,
-                           inside.Scalar(xla::S32, static_cast<double>(blocks.size)));
-  }
+  LoopsOfBlocks(Instruction* place, const LoopBlocks& blocks)
+      : BlockLoop(place, blocks.count, blocks.size, blocks.region.others), blocks_(blocks) {}
 
-  // Adds an array that is written block by block, in the order of dimensions that users want.
-  int64_t AddResult(int64_t element, int64_t dimension, const Permutation& order) {
-    Instruction* const block = Builder(number_).Transpose(Result(place_, element), order);
-    const int64_t along = absl::c_find(order, dimension) - order.begin();
-    const xla::Shape shape = Resized(block->shape(), along, blocks_.count);
-    const int64_t number = AddState(build_.Uniform(shape, 0));
-    results_[number] = to()->AddInstruction(Instruction::CreateDynamicUpdateSlice(
-        shape, Element(number), block, Indices(RankOf(block), along)));
-    return number;
-  }
-
-  Instruction* Finish() {
-    to()->set_root_instruction(to()->AddInstruction(Instruction::CreateTuple(results_)),
-                               /*accept_different_shape=*/true);
-    Instruction* const initial = place_->AddInstruction(Instruction::CreateTuple(initials_));
-    xla::HloComputation* const condition =
-        AddLoopComputation(place_->GetModule(), "more_blocks", initial->shape());
-    Instruction* const state = condition->parameter_instruction(0);
-    Instruction* const number = state->AddInstruction(Instruction::CreateGetTupleElement(state, 0));
-    const Builder inside(number);
-    const int64_t count = (blocks_.count + blocks_.size - 1) / blocks_.size;
-    condition->set_root_instruction(
-        inside.Compare(number, inside.Scalar(xla::S32, static_cast<double>(count)),
-                       xla::ComparisonDirection::kLt),
-        /*accept_different_shape=*/true);
-    return place_->AddInstruction(
-        Instruction::CreateWhile(initial->shape(), condition, to(), initial));
+  // Adds an element of the loop's result, in the order of dimensions that users want.
+  int64_t AddElement(int64_t element, int64_t dimension, const Permutation& order) {
+    Instruction* const block = Result(place(), element);
+    return AddResult(Builder(block).Transpose(block, order),
+                     absl::c_find(order, dimension) - order.begin());
   }
 
  protected:
   Instruction* CopyOther(const Instruction* value, int64_t dimension) override {
-    if (dimension == kWholeArray) {
-      const bool copied = value->opcode() == Opcode::kConstant && IsPlain(value);
-      return copied ? nullptr : Outside(value);
-    }
-    if (value->opcode() == Opcode::kGetTupleElement &&
+    if (dimension != kWholeArray && value->opcode() == Opcode::kGetTupleElement &&
         blocks_.region.loops.count(value->operand(0)) > 0) {
       return Result(value->operand(0), value->tuple_index());
     }
-    const auto entry = blocks_.region.others.find(value);
-    if (entry != blocks_.region.others.end() && entry->second.count(dimension) > 0) return nullptr;
-    const xla::Shape shape = Resized(value->shape(), dimension, size());
-    return to()->AddInstruction(Instruction::CreateDynamicSlice(
-        shape, Outside(value), Indices(RankOf(value), dimension), shape.dimensions()));
+    return BlockLoop::CopyOther(value, dimension);
   }
 
  private:
-  Instruction* Element(int64_t number) {
-    return to()->AddInstruction(
-        Instruction::CreateGetTupleElement(to()->parameter_instruction(0), number));
-  }
-
-  int64_t AddState(Instruction* initial) {
-    *to()->parameter_instruction(0)->mutable_shape()->add_tuple_shapes() = initial->shape();
-    initials_.push_back(initial);
-    results_.push_back(nullptr);
-    return static_cast<int64_t>(results_.size()) - 1;
-  }
-
-  // An array from outside, in the loop.
-  Instruction* Outside(const Instruction* value) {
-    if (auto entry = outside_.find(value); entry != outside_.end()) return entry->second;
-    const int64_t number = AddState(const_cast<Instruction*>(value));
-    return outside_[value] = results_[number] = Element(number);
-  }
-
-  std::vector<Instruction*> Indices(int64_t rank, int64_t dimension) {
-    std::vector<Instruction*> indices(rank, Builder(number_).Scalar(xla::S32, 0));
-    indices[dimension] = start_;
-    return indices;
-  }
-
   // The block of an element of a loop's result.
   Instruction* Result(const Instruction* loop, int64_t element) {
     auto entry = loops_.find(loop);
@@ -198,7 +89,7 @@ class BlockLoop : public BlockCopier {
       initials.push_back(Copy(loop->operand(0)->operand(i), dimensions[i]));
     }
     Instruction* const initial = to()->AddInstruction(Instruction::CreateTuple(initials));
-    xla::HloModule* const module = place_->GetModule();
+    xla::HloModule* const module = place()->GetModule();
     xla::HloComputation* const body = AddLoopComputation(module, "of_block", initial->shape());
     StateCopier inside(loop->while_body(), body, size(), numbers);
     std::vector<Instruction*> results;
@@ -220,13 +111,7 @@ class BlockLoop : public BlockCopier {
         numbers};
   }
 
-  Instruction* place_;
-  const Builder build_;
   const LoopBlocks& blocks_;
-  Instruction* number_ = nullptr;
-  Instruction* start_ = nullptr;  // index of the block's first element
-  std::vector<Instruction*> initials_, results_;
-  std::map<const Instruction*, Instruction*> outside_;
   std::map<const Instruction*, std::pair<Instruction*, std::vector<int64_t>>> loops_;
 };
 
@@ -276,12 +161,12 @@ class LoopInBlocks : public FormRule {
 
   Instruction* Build(Instruction* loop) const override {
     const LoopBlocks blocks = *FindLoopBlocks(loop);
-    BlockLoop outer(loop, blocks);
+    LoopsOfBlocks outer(loop, blocks);
     std::map<int64_t, std::pair<int64_t, Permutation>> written;  // by element
     for (int64_t element : blocks.used) {
       const Permutation order = OrderOf(loop, element);
       const int64_t dimension = blocks.region.loops.at(loop)[element];
-      written[element] = {outer.AddResult(element, dimension, order), order};
+      written[element] = {outer.AddElement(element, dimension, order), order};
     }
     Instruction* const copy = outer.Finish();
     const Builder build(copy);
