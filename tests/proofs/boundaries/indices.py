@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.proofs.boundaries.boundary import Boundary, either, of
+from tests.proofs.boundaries.boundary import Boundary, either, of, shaped
 
 
 def _rows(pieces: int) -> Callable[[], str]:
@@ -98,6 +98,30 @@ INDICES = (
                 either(_scattered(method, 2, 0, 1), _scattered("multiply", 2, 0, 1)),
             ),
         )
+    ),
+    Boundary(
+        "rotations-as-slices",
+        "two rotations of one array along one dimension, by different distances",
+        either(
+            of(lambda x: jnp.roll(x, 1) + jnp.roll(x, -1), "2048"),
+            of(lambda x: jnp.roll(x, 1) + jnp.roll(x, 1 - len(x)), "2048"),
+        ),
+    ),
+    Boundary(
+        "rotations-as-slices",
+        "at least 1,024 elements",
+        shaped(lambda x: jnp.roll(x, 1) + jnp.roll(x, -1), "n"),
+    ),
+    Boundary(
+        "rotation-as-select",
+        "both parts of one array, each once",
+        either(
+            of(lambda x: jnp.roll(x, 1), "2048"),
+            of(lambda x: jnp.concatenate([x[2:], x[:1]]), "2048"),
+        ),
+    ),
+    Boundary(
+        "rotation-as-select", "at least 1,024 elements", shaped(lambda x: jnp.roll(x, 1), "n")
     ),
     Boundary("gather-as-slices", "known positions in at most 16 pieces", lambda n: _rows(n)()),
     Boundary(
