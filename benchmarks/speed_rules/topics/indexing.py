@@ -18,6 +18,16 @@ def class_sums(labels: jax.Array, rows: jax.Array, *, classes: int) -> jax.Array
     return jax.nn.one_hot(labels, classes).T @ rows
 
 
+def class_sums_by_rows(labels: jax.Array, rows: jax.Array, *, classes: int) -> jax.Array:
+    """Returns the sums of the rows of each class, by rows of an identity matrix."""
+    return jnp.eye(classes)[labels].T @ rows
+
+
+def chosen_by_rows(labels: jax.Array, scores: jax.Array) -> jax.Array:
+    """Returns the score of each label, by rows of an identity matrix."""
+    return jnp.sum(jnp.eye(scores.shape[-1])[labels] * scores, axis=-1)
+
+
 def embedded(labels: jax.Array, table: jax.Array) -> jax.Array:
     """Returns rows of a table, as a product with one-hot labels."""
     return jax.nn.one_hot(labels, len(table)) @ table
@@ -65,6 +75,9 @@ def one_hot(labels: jax.Array, classes: int, kind: str) -> jax.Array:
         return jax.nn.one_hot(labels, classes)
     if kind == "first":
         return jnp.moveaxis(jax.nn.one_hot(labels, classes, axis=0), 0, -1)
+    if kind in ("rows", "columns"):
+        identity = jnp.eye(classes)
+        return identity[labels] if kind == "rows" else jnp.moveaxis(identity[:, labels], 0, -1)
     match = labels[..., None] == jnp.arange(classes, dtype=labels.dtype)
     return jnp.where(match, 1.0, 0.0) if kind == "where" else match.astype(jnp.float32)
 
@@ -90,7 +103,7 @@ SCATTERED = (
 def one_hot_products(rng: Random, equations: tuple[str, ...]) -> str:
     """Draws a product with one-hot labels, some of which are no class."""
     equation = rng.choice(equations)
-    kind = rng.choice(["last", "first", "where", "match"])
+    kind = rng.choice(["last", "first", "where", "match", "rows", "columns"])
     sizes = {letter: rng.randint(2, 5) for letter in "abkf"}
     dtype = rng.choice([jnp.int32, jnp.uint32])
     first, second = equation.split("->")[0].split(",")
@@ -111,10 +124,12 @@ def one_hot_sums(rng: Random) -> str:
     classes = rng.randint(2, 6)
     shape = rng.choice([(5,), (3, 4)])
     axis = rng.choice([-1, 0])
-    selects = rng.random() < 0.5
+    selects, by_rows = rng.random() < 0.5, rng.random() < 0.5
 
     def function(numbers: jax.Array, values: jax.Array) -> jax.Array:
         numbers = numbers % (classes + 2)
+        if by_rows and not selects and axis == -1:
+            return jnp.sum(jnp.eye(classes)[numbers] * values, axis=-1)
         if not selects:
             return jnp.sum(jax.nn.one_hot(numbers, classes, axis=axis) * values, axis=axis)
         classes_first = jnp.arange(classes).reshape(-1, *(1 for _ in shape))

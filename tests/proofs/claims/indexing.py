@@ -50,10 +50,16 @@ def _or_first(label: Formula, size: Size) -> Formula:
     return z3.If(_inside(label, size), label, 0)
 
 
+_IDENTITY = (
+    "Rows gathered from an identity matrix are one-hot rows of labels clamped to the classes."
+)
+
+
 @claim(
     "one-hot-as-gather",
     conditions="the dot contracts the classes only",
     wrong="labels out of range take the first row",
+    argument=_IDENTITY,
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     b, i, n, j = sizes("b"), sizes("i"), sizes("n", 1), sizes("j")
@@ -68,7 +74,8 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     "one-hot-as-scatter",
     conditions="the classes are the free dimension of their operand",
     wrong="labels out of range are added to the first class",
-    argument="A scatter by addition is the sum over all updates whose index is the element's.",
+    argument="A scatter by addition is the sum over all updates whose index is the element's. "
+    + _IDENTITY,
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     b, k, n, j = sizes("b"), sizes("k"), sizes("n", 1), sizes("j")
@@ -87,6 +94,7 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     "one-hot-sum-as-gather",
     conditions="the sum is over the classes",
     wrong="labels out of range take the first element",
+    argument=_IDENTITY,
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     i, n = sizes("i"), sizes("n", 1)

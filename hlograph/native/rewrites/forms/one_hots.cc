@@ -31,6 +31,7 @@ constexpr int kMaxHops = 9;
 constexpr int kMaxClassHops = 7;
 constexpr int64_t kMaxClasses = int64_t{1} << 30;
 constexpr int64_t kMaxConstantClasses = int64_t{1} << 14;
+constexpr int64_t kMaxIdentity = 256;  // rows of a constant
 
 // The labels of classes: `first` plus the index along a dimension.
 struct Classes {
@@ -159,6 +160,59 @@ bool IsChoiceOfOnes(const Instruction* array) {
          HasOnly(array->operand(1), 1) && HasOnly(array->operand(2), 0);
 }
 
+// Returns true for a square matrix that is one where both indices are equal, and zero elsewhere.
+bool IsIdentity(const Instruction* matrix) {
+  const xla::Shape& shape = matrix->shape();
+  if (!shape.IsArray() || RankOf(matrix) != 2 || shape.dimensions(0) != shape.dimensions(1)) {
+    return false;
+  }
+  while (IsConvert(matrix) || IsChoiceOfOnes(matrix)) matrix = matrix->operand(0);
+  const int64_t count = shape.dimensions(0);
+  if (matrix->opcode() == Opcode::kConstant && count <= kMaxIdentity) {
+    const xla::Literal& literal = matrix->literal();
+    for (int64_t i = 0; i < count * count; ++i) {
+      if (literal.GetAsDouble({i / count, i % count}) != (i / count == i % count)) return false;
+    }
+    return true;
+  }
+  if (matrix->opcode() != Opcode::kCompare || !IsPlain(matrix) ||
+      matrix->comparison_direction() != xla::ComparisonDirection::kEq) {
+    return false;
+  }
+  const std::optional<Classes> rows = FindClasses(matrix->operand(0));
+  const std::optional<Classes> columns = FindClasses(matrix->operand(1));
+  return rows.has_value() && columns.has_value() && rows->dimension != columns->dimension &&
+         rows->first == columns->first &&
+         AreDistinct(matrix->operand(0)->shape().element_type(), *rows, count);
+}
+
+// Rows of an identity matrix, gathered by a vector or array of labels.
+std::optional<OneHot> FromIdentityRows(const Instruction* gather) {
+  if (gather->opcode() != Opcode::kGather || !IsPlain(gather)) return std::nullopt;
+  const Instruction* const labels = gather->operand(1);
+  const xla::GatherDimensionNumbers& numbers = gather->gather_dimension_numbers();
+  if (!IsRearrangement(labels) || labels->opcode() != Opcode::kReshape ||
+      numbers.index_vector_dim() != RankOf(labels) - 1 || numbers.start_index_map_size() != 1 ||
+      numbers.collapsed_slice_dims_size() != 1 || numbers.operand_batching_dims_size() > 0 ||
+      numbers.collapsed_slice_dims(0) != numbers.start_index_map(0) ||
+      numbers.offset_dims_size() != 1 || RankOf(labels) != RankOf(gather) ||
+      !IsIdentity(gather->operand(0)) ||
+      gather->gather_slice_sizes()[1 - numbers.start_index_map(0)] !=
+          gather->operand(0)->shape().dimensions(0)) {
+    return std::nullopt;
+  }
+  OneHot found{labels->operand(0), {}, numbers.offset_dims(0), /*first=*/0, /*is_clamped=*/true};
+  const absl::Span<const int64_t> sizes = labels->shape().dimensions();
+  if (sizes.back() != 1 || !xla::primitive_util::IsIntegralType(labels->shape().element_type()) ||
+      found.labels->shape().dimensions() != sizes.first(sizes.size() - 1)) {
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i < RankOf(gather); ++i) {
+    if (i != found.classes) found.dimensions.push_back(i);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<OneHot> FindRepeatedOneHot(const Instruction* array) {
@@ -171,6 +225,7 @@ std::optional<OneHot> FindRepeatedOneHot(const Instruction* array) {
     }
   }
   std::optional<OneHot> found = FromComparison(view.source);
+  if (!found.has_value()) found = FromIdentityRows(view.source);
   if (!found.has_value()) return std::nullopt;
   for (int64_t& dimension : found->dimensions) {
     dimension = view.dimensions[dimension];
@@ -219,6 +274,10 @@ RowIndices BuildRowIndices(const Builder& build, const OneHot& one_hot, int64_t 
     flat = build.Binary(Opcode::kSubtract, flat, build.Uniform(flat->shape(), one_hot.first));
   }
   Instruction* const zero = build.Uniform(flat->shape(), 0);
+  if (one_hot.is_clamped) {
+    Instruction* const last = build.Uniform(flat->shape(), static_cast<double>(classes - 1));
+    flat = build.Binary(Opcode::kMinimum, build.Binary(Opcode::kMaximum, flat, zero), last);
+  }
   Instruction* const end = build.Uniform(flat->shape(), static_cast<double>(classes));
   Instruction* const valid =
       build.Binary(Opcode::kAnd, build.Compare(flat, zero, xla::ComparisonDirection::kGe),

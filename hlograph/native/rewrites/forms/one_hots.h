@@ -15,12 +15,13 @@ namespace hlograph {
 inline constexpr int kOneHotReach = 20;
 
 // An array that is one where the label is that of the class, which is `first` plus the index along
-// the dimension of classes, and zero elsewhere.
+// the dimension of classes, and zero elsewhere: a comparison, or rows of an identity matrix.
 struct OneHot {
   const Instruction* labels = nullptr;  // an integer for each position
   std::vector<int64_t> dimensions;      // of the array, which the dimensions of the labels are
   int64_t classes = 0;                  // dimension of the array
   int64_t first = 0;                    // label of the first class
+  bool is_clamped = false;              // labels beyond the classes are those of the nearest class
 };
 
 // Finds the labels of numbers, or of the comparison itself, which may be repeated along further
