@@ -2,7 +2,7 @@
 
 python -m benchmarks.kernels                   # all cases: about five minutes
 python -m benchmarks.kernels --rules 'kernel-sort*'
-python -m benchmarks.kernels --write           # the table of docs/kernels.md
+python -m benchmarks.kernels --page docs/kernels.md   # writes its table
 
 A kernel's case is a line of ``benchmarks/speed_rules/cases.csv``. The forms that it is compared
 with are the other lines with the same function and arguments, whose rules have no kernel.
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from benchmarks.speed_rules.catalogue import Case
     from hlograph.measuring.trial import Effort
 
-PAGE = Path(__file__).parent.parent / "docs" / "kernels.md"
 HEADINGS = (
     "rules",
     "shape",
@@ -46,8 +45,8 @@ class KernelsConfig:
     """Globs that select cases by the name of a rule."""
     quick: bool = False
     """Measure each case for a second, on the given inputs alone."""
-    write: bool = False
-    """Write the table of the page."""
+    page: Path | None = None
+    """Page of the documentation to write the table into; None prints it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HloError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
-    if config.write:
-        write_parts({"kernels": markdown_table(HEADINGS, rows)}, PAGE)
+    if config.page is not None:
+        write_parts({"kernels": markdown_table(HEADINGS, rows)}, config.page)
     return 0
 
 

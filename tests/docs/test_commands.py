@@ -21,6 +21,8 @@ from tests.docs.commands import (
 from tests.docs.pages import Command, commands, commands_of_docstring, commands_of_markdown
 from tests.docs.programs import PROGRAMS
 
+DOCS = Path(__file__).parents[2] / "docs"
+
 # What a command needs that a test does not have: a cluster, a GPU, a run, a network.
 NOT_HERE = ("--workers ray", "--device cuda", "runs/", "s3://", "--help")
 
@@ -70,7 +72,9 @@ def test_quick_command_runs(command: Command, reader_folder: Path, capfd):
 def test_command_runs(command: Command, reader_folder: Path):
     call = call_of(command.words)
     assert call is not None
+    pages = {page: page.read_bytes() for page in DOCS.rglob("*.md")}
     run_apart(call, reader_folder)
+    assert {page: page.read_bytes() for page in pages} == pages  # the project's own
 
 
 @pytest.mark.parametrize("name", [name for name, how in PROGRAMS.items() if how.budget])
