@@ -61,7 +61,9 @@ PROGRAMS: dict[str, Program] = {
     ),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.enzyme_patterns": Program(reason=_TESTED, bare=False),
-    "benchmarks.kernels": Program(_flags("--quick --page None"), part=_flags("--rules kernel-top-k")),
+    "benchmarks.kernels": Program(
+        _flags("--quick --page None"), part=_flags("--rules kernel-top-k")
+    ),
     "benchmarks.memory": Program(reason="a worker of benchmarks.run", parses=False),
     "benchmarks.kept_memory": Program(reason="a worker of benchmarks.run", parses=False),
     "benchmarks.npbench": Program(reason=_TESTED, bare=False),
