@@ -32,8 +32,8 @@ struct Rows {
 
   // Adds rows from `begin` to before `end` to the copies.
   void Add(int64_t begin, int64_t end, T* copies) const {
-    if (width == 1 && is_uniform) return AddAlike(begin, end, copies);
-    if (width == 1) return AddNumbers(begin, end, copies);
+    if (width == 1 && is_uniform) return AddNumbers<true>(begin, end, copies);
+    if (width == 1) return AddNumbers<false>(begin, end, copies);
     for (int64_t i = begin; i < end; ++i) {
       if (!IsOfASum(labels[i])) continue;
       T* const sum = copies + ((i % kCopies) * sums + static_cast<int64_t>(labels[i])) * width;
@@ -48,28 +48,19 @@ struct Rows {
     return static_cast<std::make_unsigned_t<Label>>(label) < static_cast<uint64_t>(sums);
   }
 
+  // Adds one number for each label, or the same one for all.
+  template <bool uniform>
   void AddNumbers(int64_t begin, int64_t end, T* copies) const {
+    const T same = uniform && begin < end ? *values : T{};
     int64_t i = begin;
     for (; i + kCopies <= end; i += kCopies) {
       for (int64_t copy = 0; copy < kCopies; ++copy) {
-        if (IsOfASum(labels[i + copy])) copies[copy * sums + labels[i + copy]] += values[i + copy];
+        if (!IsOfASum(labels[i + copy])) continue;
+        copies[copy * sums + labels[i + copy]] += uniform ? same : values[i + copy];
       }
     }
     for (; i < end; ++i) {
-      if (IsOfASum(labels[i])) copies[labels[i]] += values[i];
-    }
-  }
-
-  void AddAlike(int64_t begin, int64_t end, T* copies) const {
-    const T value = *values;
-    int64_t i = begin;
-    for (; i + kCopies <= end; i += kCopies) {
-      for (int64_t copy = 0; copy < kCopies; ++copy) {
-        if (IsOfASum(labels[i + copy])) copies[copy * sums + labels[i + copy]] += value;
-      }
-    }
-    for (; i < end; ++i) {
-      if (IsOfASum(labels[i])) copies[labels[i]] += value;
+      if (IsOfASum(labels[i])) copies[labels[i]] += uniform ? same : values[i];
     }
   }
 };
