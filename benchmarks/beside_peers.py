@@ -42,8 +42,6 @@ class PeersConfig(ProgramChoice):
     """Threads of each peer, and cores that all processes stay on."""
     environments: Path = Path("build/peers")
     """Folder of the peers' virtual environments, which are made if they are not there."""
-    minutes: float | None = None
-    """Minutes after which no further program begins; None measures all."""
     out: Path | None = None
     """Folder of the results; None makes one under runs/."""
     page: Path | None = None

@@ -35,8 +35,6 @@ class PatternsConfig(ProgramChoice):
 
     budget: float = 120.0
     """Seconds of each program."""
-    minutes: float | None = None
-    """Minutes after which no further program begins; None measures all."""
     out: Path | None = None
     """Folder of the results; None makes one under runs/."""
     page: Path | None = None
@@ -65,13 +63,14 @@ def run(config: PatternsConfig, folder: Path) -> list[str]:
 
     pattern_names("full")
     save_provenance(config, folder)
+    programs = config.chosen()
     races = {
         program.name: TuningRace(program, folder, config.budget, competitor="enzyme")
-        for program in config.chosen()
+        for program in programs
     }
     missing = [
         program
-        for program in config.chosen()
+        for program in programs
         if config.measures(program) and races[program.name].result() is None
     ]
     for program in within(config.minutes, missing, "enzyme"):
@@ -85,6 +84,7 @@ def write(races: Sequence[TuningRace], config: PatternsConfig, folder: Path) -> 
     """Writes the tables of all races that have outcomes, and returns the findings."""
     from benchmarks.machine import machine
     from benchmarks.peers.pattern_effects import effects_of, findings, tables
+    from benchmarks.peers.runs import left_over
     from hlograph.storage.atomic_write import write_text_atomically
 
     results = {race.program.name: race.result() for race in races}
@@ -96,9 +96,7 @@ def write(races: Sequence[TuningRace], config: PatternsConfig, folder: Path) -> 
         from benchmarks.tables import write_parts
 
         write_parts({"enzyme": text}, config.page)
-    left = sum(result is None for result in results.values())
-    more = [f"{left} of {len(results)} programs are not measured yet"] if left else []
-    return [*findings(effects), *more]
+    return [*findings(effects), *left_over(races, [r for r in results.values() if r is not None])]
 
 
 if __name__ == "__main__":

@@ -74,6 +74,8 @@ class ProgramChoice:
     """Checkout of NPBench whose programs in JAX are measured, with preset S."""
     xla: Path | None = None
     """Checkout of XLA whose own modules for benchmarks on CPUs are measured."""
+    minutes: float | None = None
+    """Minutes after which no further program begins; None measures all."""
     only: tuple[str, ...] = ("*",)
     """Names or globs of those of the chosen programs that are measured now, such as npbench/gemm or
     'xla/pairwise*'."""

@@ -73,7 +73,7 @@ def _known(rows: Iterable[PeersRow | None]) -> list[PeersRow]:
     return [row for row in rows if row is not None]
 
 
-def left_over(programs: Sequence[Named], rows: Sequence[PeersRow]) -> list[str]:
+def left_over(programs: Sequence[object], rows: Sequence[object]) -> list[str]:
     """Returns a sentence on programs without times; none if there are no such programs."""
     left = len(programs) - len(rows)
     return [f"{left} of {len(programs)} programs are not measured yet"] if left else []

@@ -18,10 +18,8 @@ from tests.docs.commands import (
     run_here,
     shortened,
 )
-from tests.docs.pages import Command, commands, commands_of_docstring, commands_of_markdown
+from tests.docs.pages import LINKED, Command, commands, commands_of_docstring, commands_of_markdown
 from tests.docs.programs import PROGRAMS
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 # What a command needs that a test does not have: a cluster, a GPU, a run, a network.
 NOT_HERE = ("--workers ray", "--device cuda", "runs/", "s3://", "--help")
@@ -72,7 +70,7 @@ def test_quick_command_runs(command: Command, reader_folder: Path, capfd):
 def test_command_runs(command: Command, reader_folder: Path):
     call = call_of(command.words)
     assert call is not None
-    pages = {page: page.read_bytes() for page in DOCS.rglob("*.md")}
+    pages = {page: page.read_bytes() for page in LINKED}
     run_apart(call, reader_folder)
     assert {page: page.read_bytes() for page in pages} == pages  # the project's own
 
