@@ -18,6 +18,7 @@ from hlograph.measuring.service import Measurer
 from hlograph.measuring.trial import FINAL, Job, MeasurementRequest, PlanMeasurement
 from hlograph.optimization.cache import CacheKey
 from hlograph.optimization.measurements import Measurements
+from hlograph.optimization.process_settings import with_kept_memory
 from hlograph.optimization.race import WORKERS, Race
 from hlograph.optimization.report import Report
 from hlograph.optimization.search_settings import SearchSettings
@@ -183,6 +184,8 @@ def raced(
             measurements = keep(CacheKey.of(job), race.measurements)
             spent = max((outcome.when for outcome in measurements.read()), default=0.0)
             report = Race(job, settings, measurements, note, spent=spent).search()
+            if not report.interrupted:
+                report = with_kept_memory(job, report, race.budget, keeps=False)
         except HloError as error:
             return race.failed(str(error))
     if report.interrupted:

@@ -106,8 +106,9 @@ def _compared(processes: _Processes, plan: Plan, effort: Effort) -> KeptMemoryCo
     subjects = (False,) if plan.is_empty else (False, True)
     blocks = [partial(_block, each, planned) for each in processes for planned in subjects]
     with lock.alone():
-        faults = [each.call(AllocatingWorker.faults, subjects[-1]) for each in processes]
-        if not may_pay(faults[0], blocks[len(subjects) - 1](1)):
+        # A plan may be ahead by faults of the default that another process does not have.
+        each_faults = [processes.returning.call(AllocatingWorker.faults, s) for s in subjects]
+        if not any(may_pay(n, block(1)) for n, block in zip(each_faults, blocks, strict=False)):
             return None
         seconds = in_turns(
             blocks,

@@ -36,22 +36,26 @@ _TIMING = 0.1
 _LEAST_DONATED = 1 << 20
 
 
-def with_kept_memory(job: Job, report: Report, budget: float) -> Report:
-    """Returns a report whose plan says what it brings that the process keeps freed memory.
+def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) -> Report:
+    """Returns a report whose plan also holds in a process that keeps freed memory.
 
-    Two processes are compared, unless calls of the function can have too few page faults. If the
-    plan is slower than jaxlib's default where memory is kept, the faster of both is chosen.
+    Two processes are compared, unless calls can have too few page faults: a plan that is ahead by
+    those of the default alone is slower in a process whose past keeps its memory. If the plan is
+    slower than jaxlib's default where memory is kept, the faster of both is chosen.
 
     Args:
         job: The program and the conditions.
         report: Report of a search.
         budget: Seconds of the search, of which the timing takes a tenth at most.
+        keeps: True if a process may be made to keep freed memory: the plan says what that brings.
     """
     timed = [o.measured for o in report.outcomes if o.measured and o.measured.memory]
     measured = report.plan.measured or (timed[-1] if timed else None)
     if measured is None or not _may_fault(job, report.plan, measured):
         return report
     if report.plan.default_fault:  # it cannot stand beside the plan
+        return report
+    if report.plan.is_empty and not keeps:
         return report
     effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
     try:
@@ -60,29 +64,32 @@ def with_kept_memory(job: Job, report: Report, budget: float) -> Report:
         return report
     if comparison is None:
         return report
-    if not _pays(comparison):
-        return replace(report, advice=(*report.advice, *_about_large_blocks(comparison)))
-    if comparison.plan_ratio >= 1:
-        return replace(
-            report,
-            plan=replace(report.plan, kept_memory=comparison.kept),
-            conclusion=f"{report.conclusion}; {comparison.kept.summary}",
-            advice=(*report.advice, *_about_large_blocks(comparison)),
-        )
-    if not comparison.default_pays:
+    if comparison.plan_ratio < 1:
+        if not comparison.default_pays:
+            return report
+        words = f"jaxlib's default is faster than the plan ({measured}) where freed memory is kept"
+        report = replace(report, plan=plan_of(job, None), conclusion=words)
+        return with_kept_memory(job, report, budget, keeps=keeps)
+    if not keeps:
         return report
-    words = f"jaxlib's default is faster than the plan ({measured}) where freed memory is kept"
-    report = replace(report, plan=plan_of(job, None), conclusion=words)
-    return with_kept_memory(job, report, budget)
+    about = (*report.advice, *_about_large_blocks(comparison))
+    if not _pays(comparison):
+        return replace(report, advice=about)
+    return replace(
+        report,
+        plan=replace(report.plan, kept_memory=comparison.kept),
+        conclusion=f"{report.conclusion}; {comparison.kept.summary}",
+        advice=about,
+    )
 
 
 def _may_fault(job: Job, plan: Plan, measured: Measured) -> bool:
-    """Returns True if a call may have so many page faults that they take a share of its time."""
-    memory, seconds = measured.memory, measured.seconds
-    if plan.is_empty:
-        memory, seconds = measured.default_memory, measured.default_seconds
-    allocated = memory - sum(map(_bytes_of, job.program.signature.parameters))
-    return may_pay(allocated / _PAGE, seconds)
+    """Returns True if page faults may take a share of a call, by the plan or by the default."""
+    given = sum(map(_bytes_of, job.program.signature.parameters))
+    calls = [(measured.default_memory, measured.default_seconds)]
+    if not plan.is_empty:
+        calls.append((measured.memory, measured.seconds))
+    return any(may_pay((memory - given) / _PAGE, seconds) for memory, seconds in calls)
 
 
 def _pays(comparison: KeptMemoryComparison) -> bool:

@@ -72,7 +72,7 @@ def told(monkeypatch):
 
 def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
     told(KeptMemoryComparison(_KEPT, 1.4, True))
-    report = with_kept_memory(_job(), _report(), 60.0)
+    report = with_kept_memory(_job(), _report(), 60.0, keeps=True)
     assert report.plan.kept_memory == _KEPT
     assert report.plan.digest == _PLAN.digest
     assert report.ratio == 1.5  # the plan's gain is apart
@@ -96,22 +96,49 @@ def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
 def test_without_a_clear_gain_all_stays_as_it_is(comparison, told):
     told(comparison)
     report = _report()
-    assert with_kept_memory(_job(), report, 60.0) == report
+    assert with_kept_memory(_job(), report, 60.0, keeps=True) == report
 
 
 def test_a_plan_that_loses_where_memory_is_kept_gives_way_to_the_default(told):
     plans = told(KeptMemoryComparison(_KEPT, 0.9, True), KeptMemoryComparison(_KEPT, 1.0, True))
-    report = with_kept_memory(_job(), _report(), 60.0)
+    report = with_kept_memory(_job(), _report(), 60.0, keeps=True)
     assert report.plan.is_empty
     assert report.plan.kept_memory == _KEPT
     assert report.conclusion.startswith("jaxlib's default is faster than the plan")
     assert [plan.is_empty for plan in plans] == [False, True]
 
 
+def test_a_plan_that_gains_nothing_by_it_may_lose_to_the_default(told):
+    none = replace(_KEPT, ratio=1.0, low=0.99)
+    plans = told(KeptMemoryComparison(none, 0.97, True), KeptMemoryComparison(_KEPT, 1.0, True))
+    report = with_kept_memory(_job(), _report(), 60.0, keeps=True)
+    assert report.plan.is_empty
+    assert report.plan.kept_memory == _KEPT
+    assert [plan.is_empty for plan in plans] == [False, True]
+
+
+def test_a_plan_is_refused_where_memory_is_not_to_be_kept_either(told):
+    plans = told(KeptMemoryComparison(_KEPT, 0.97, True))
+    report = with_kept_memory(_job(), _report(), 60.0, keeps=False)
+    assert report.plan.is_empty
+    assert report.plan.kept_memory is None
+    assert len(plans) == 1
+
+
+def test_page_faults_of_the_default_alone_are_compared(told):
+    memory = (6_000_000, 2_000_000)  # those of the arguments are all that the plan has
+    outcome = made_outcome(_PLAN, ratio=1.5, low=1.4, seconds=10e-3, memory=memory)
+    assert outcome.measured is not None
+    winner = _PLAN.measured_at(outcome.measured)
+    plans = told(None)
+    with_kept_memory(_job(), Report("", winner, "", "close", outcome, (outcome,)), 60.0, keeps=True)
+    assert plans == [winner]
+
+
 def test_the_plan_stays_alone_if_it_is_faster_without(told):
     told(KeptMemoryComparison(_KEPT, 0.9, False))
     report = _report()
-    assert with_kept_memory(_job(), report, 60.0) == report
+    assert with_kept_memory(_job(), report, 60.0, keeps=True) == report
 
 
 def test_programs_that_allocate_little_are_not_measured(told):
@@ -119,16 +146,19 @@ def test_programs_that_allocate_little_are_not_measured(told):
     small = Job(Program.of(jax.jit(_double).lower(_X[:8])), [_X[:8]])
     outcome = made_outcome(_PLAN, seconds=1e-3, memory=(96, 96))
     report = Report("double", Plan(), "", "close", None, (outcome,))
-    assert with_kept_memory(small, report, 60.0) is report
+    assert with_kept_memory(small, report, 60.0, keeps=True) is report
     # Nor are those of which nothing is known.
-    assert with_kept_memory(_job(), Report("double", Plan(), "", "close"), 60.0).plan == Plan()
+    assert (
+        with_kept_memory(_job(), Report("double", Plan(), "", "close"), 60.0, keeps=True).plan
+        == Plan()
+    )
     assert not plans
 
 
 def test_page_faults_of_large_blocks_are_told(told):
     many = replace(_KEPT, faults_before=30_000, faults=20_000, ratio=1.0, low=0.9)
     told(KeptMemoryComparison(many, 1.0, False))
-    report = with_kept_memory(_job(), _report(), 60.0)
+    report = with_kept_memory(_job(), _report(), 60.0, keeps=True)
     assert report.plan.kept_memory is None
     (sentence,) = report.advice
     assert "MALLOC_ARENA_MAX=1" in sentence
