@@ -136,14 +136,16 @@ class _Turns:
             failed = PeerTimes(error=reason_of(error))
             self._times |= {OPTIMIZE: failed, ALONE: failed}
             return
-        times = PeerTimes(compile_seconds=seconds, note="; ".join(plan.summary()) or KEPT)
+        lines = [] if plan.is_empty else plan.summary()
+        times = PeerTimes(compile_seconds=seconds, note="; ".join(lines) or KEPT)
         for name, keeps in ((ALONE, False), (OPTIMIZE, True)):
             if keeps and plan.kept_memory is None:
                 self._same[name], self._times[name] = ALONE, times
             elif plan.is_empty and not keeps:
-                self._same[name], self._times[name] = DEFAULT, replace(times, note=KEPT)
+                self._same[name], self._times[name] = DEFAULT, times
             else:
-                self._add_plan(name, keeps, times)
+                note = "; ".join([*lines, "freed memory is kept"]) if keeps else times.note
+                self._add_plan(name, keeps, replace(times, note=note))
 
     def _plan(self) -> tuple[Plan, float | None]:
         """Returns the plan, and the seconds of its search; None if that was in an earlier run."""
