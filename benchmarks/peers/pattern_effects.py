@@ -12,7 +12,7 @@ from hlograph.execution.bootstrap import Interval
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization.methods import HELPS
-from hlograph.optimization.methods.enzyme import GROUPS
+from hlograph.optimization.methods.enzyme import GROUPS, NO_PATTERNS
 from hlograph.plans.enzyme import PIPELINES, EnzymeStep, is_enzyme_step
 
 Kind = Literal["pipelines", "left out", "alone"]
@@ -28,7 +28,8 @@ class PatternEffect:
         program: The program.
         step: What was measured.
         ratio: Times as fast as without it; None if it was not timed. For what was left out, "with
-            it" is the pipeline that it was left out of.
+            it" is the pipeline that it was left out of; for what is alone, "without it" is the way
+            through StableHLO without patterns.
         refused: True if it does not keep the outputs, or fails.
     """
 
@@ -40,12 +41,16 @@ class PatternEffect:
     @property
     def kind(self) -> Kind:
         """Table that it is a part of."""
+        if self.step == NO_PATTERNS:
+            return "pipelines"
         return "alone" if self.step.how == "only" else "left out" if self.step.how else "pipelines"
 
     @property
     def name(self) -> str:
         """Name of the pipeline, or the patterns."""
         globs = self.step.globs
+        if self.step == NO_PATTERNS:
+            return "no patterns"
         if globs in GROUPS or self.is_single or not globs:
             return f"`{' '.join(globs) or self.step.pipeline}`"
         return "several groups" if any("*" in glob for glob in globs) else "patterns of no group"
@@ -81,9 +86,13 @@ def effects_of(program: str, outcomes: Iterable[PlanMeasurement]) -> list[Patter
     ratios = {step: _ratio_of(outcome) for step, outcome in newest.items()}
     effects = []
     for step, ratio in ratios.items():
-        if step.how == "without":
-            whole = ratios.get(EnzymeStep(step.pipeline))
-            ratio = None if ratio is None or whole is None else _over(whole, ratio)
+        if step.how and step != NO_PATTERNS:
+            beside = NO_PATTERNS if step.how == "only" else EnzymeStep(step.pipeline)
+            other = ratios.get(beside)
+            if ratio is not None and other is not None:
+                ratio = _over(ratio, other) if step.how == "only" else _over(other, ratio)
+            else:
+                ratio = None
         effects.append(PatternEffect(program, step, ratio, ratios[step] is None))
     return effects
 
@@ -96,9 +105,11 @@ def _ratio_of(outcome: PlanMeasurement) -> Interval | None:
     return None if measured is None else Interval(measured.ratio, measured.low, measured.high)
 
 
-def _over(whole: Interval, without: Interval) -> Interval:
+def _over(with_it: Interval, without: Interval) -> Interval:
     """Returns the ratio of two ratios, with the bounds that both intervals allow."""
-    return Interval(whole.value / without.value, whole.low / without.high, whole.high / without.low)
+    return Interval(
+        with_it.value / without.value, with_it.low / without.high, with_it.high / without.low
+    )
 
 
 def tables(
@@ -174,8 +185,9 @@ def _conditions(
         f"Measured {made_with['time']} at commit `{str(made_with['commit'])[:10]}` on "
         f"{made_with['cpus']} cores of {made_with['processor']} with jaxlib {versions['jaxlib']} "
         f"and enzyme-ad {versions.get('enzyme-ad')}: {programs} programs, {budget:g} s each. "
-        "Figures are times as fast as without it: a pipeline, and what is alone, beside jaxlib's "
-        "default; what was left out, the whole pipeline beside the one without. It pays where the "
+        "Figures are times as fast as without it: a pipeline beside jaxlib's default; what is "
+        "alone, beside the way through StableHLO without patterns; what was left out, the whole "
+        "pipeline beside the one without. It pays where the "
         f"whole interval is above {HELPS}, and hurts where that is below 1 / {HELPS}."
     )
 
@@ -184,7 +196,7 @@ def findings(effects: Sequence[PatternEffect]) -> list[str]:
     """Returns a line for each pipeline."""
     lines = []
     for name in PIPELINES:
-        same = [e for e in effects if e.kind == "pipelines" and e.step.pipeline == name]
+        same = [e for e in effects if e.step == EnzymeStep(name)]
         if timed := [e for e in same if e.ratio is not None]:
             lines.append(
                 f"{name}: {_mean(timed):.3f} times as fast as jaxlib's default in the geometric "

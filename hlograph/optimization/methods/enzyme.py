@@ -34,6 +34,9 @@ GROUPS: tuple[tuple[str, ...], ...] = (
 )
 """Groups of patterns, by globs: by what they are about."""
 
+NO_PATTERNS = EnzymeStep("one-round", "without", ("*",))
+"""What a program takes by its way through StableHLO alone, beside which patterns alone are seen."""
+
 
 def patterns_of(globs: Sequence[str], pipeline: str) -> list[str]:
     """Returns the names of a pipeline's patterns that globs match."""
@@ -49,9 +52,9 @@ def groups_of(pipeline: str) -> list[tuple[str, ...]]:
 class EnzymePatterns(PlanSearch):
     """Proposes pipelines of Enzyme-JAX, then its patterns by groups, then single ones.
 
-    After the pipelines come the best of them without one group at a time, that without all whose
-    absence has helped, and each group alone. The patterns of groups that change the time are then
-    left out, or are alone, one at a time.
+    After the pipelines, and a round of no patterns, come the best pipeline without one group at a
+    time, that without all whose absence has helped, and each group alone. The patterns of groups
+    that change the time are then left out, or are alone, one at a time.
 
     Args:
         program: The program.
@@ -67,7 +70,7 @@ class EnzymePatterns(PlanSearch):
         self._numerics: Numerics = numerics
         self._ratios: dict[str, float] = {}
         self._pipelines = [EnzymeStep(name) for name in PIPELINES]
-        self._waiting = list(self._pipelines)
+        self._waiting = [*self._pipelines, NO_PATTERNS]
         self._stages = iter(
             (self._without_one, self._without_all, self._alone, self._single_patterns)
         )
@@ -131,7 +134,7 @@ class EnzymePatterns(PlanSearch):
         changes: dict[EnzymeStep, float] = {}
         for pipeline, how, beside in (
             (base, "without", self._ratio(self._base)),
-            ("one-round", "only", 1.0),
+            ("one-round", "only", self._ratio(NO_PATTERNS)),
         ):
             for globs in groups_of(pipeline):
                 ratio = self._ratio(EnzymeStep(pipeline, how, globs))

@@ -51,9 +51,21 @@ def test_groups_have_names(globs, name):
     assert effect_of(outcome(f"enzyme(one-round only {globs})", 1.0)).name == name
 
 
+_NO_PATTERNS = outcome("enzyme(one-round without *)", 0.8)
+
+
 def test_patterns_that_slow_the_program_down_hurt():
-    assert effect_of(outcome("enzyme(one-round only dot*)", 0.5, 0.4, 0.6)).hurts
-    assert effect_of(outcome("enzyme(one-round only dot*)", 0.5)).kind == "alone"
+    effect = effect_of(_NO_PATTERNS, outcome("enzyme(one-round only dot*)", 0.4, 0.3, 0.5))
+    assert effect.hurts
+    assert effect.kind == "alone"
+    assert effect.ratio == pytest.approx((0.5, 0.375, 0.625))
+
+
+def test_no_patterns_stand_beside_the_pipelines():
+    effect = effect_of(_NO_PATTERNS)
+    assert (effect.kind, effect.name) == ("pipelines", "no patterns")
+    assert effect.ratio == (0.8, 0.8, 0.8)
+    assert effect_of(outcome("enzyme(one-round only dot*)", 1.0)).ratio is None
 
 
 def test_what_changes_nothing_is_neither_refused_nor_of_effect():
@@ -84,8 +96,9 @@ def test_other_plans_are_left_out():
 def test_the_tables_name_what_pays_and_what_hurts():
     effects = [
         *effects_of("p", [outcome("enzyme(full)", 2.0), outcome("enzyme(full without cse*)", 4.0)]),
-        *effects_of("q", [outcome("enzyme(full)", 0.5), outcome("enzyme(one-round only c)", 1.1)]),
-        *effects_of("q", [outcome("enzyme(one-round only d)", 1.0)]),
+        *effects_of("q", [outcome("enzyme(full)", 0.5)]),
+        *effects_of("q", [_NO_PATTERNS, outcome("enzyme(one-round only c)", 0.88)]),
+        *effects_of("q", [_NO_PATTERNS, outcome("enzyme(one-round only d)", 0.8)]),
     ]
     text = tables(effects, {"r": "no module"}, MADE, 60)
     assert "| `full` | 2 | 1.00 | 1 | 1 | 0 | 2.00 on p |" in text
