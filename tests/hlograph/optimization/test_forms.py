@@ -166,6 +166,21 @@ def test_rules_that_save_little_are_tried_where_the_default_spends_its_time(hot)
     assert hot[1] in kinds
 
 
+def test_loops_are_tried_in_blocks_before_they_are_unrolled():
+    def sweep(a, b):
+        start = jnp.zeros(20_000)
+        return jax.lax.scan(lambda h, x: (h * x[0] + x[1],) * 2, start, (a.T, b.T))[1].T
+
+    x = jax.ShapeDtypeStruct((20_000, 100), jnp.float32)
+    method = Forms(_program(sweep, x, x), "close")
+    measured = Measured(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3)
+    method.tell([PlanMeasurement(Plan(), measured=measured, hot={"while": 0.9})])
+    alone = [_rules_of(plan)[0] for plan in _all_plans(method, lambda _: 0.5)]
+    assert "loop-in-blocks" in alone
+    first = [rule for rule in alone if "loop" in rule]
+    assert first[0] == "loop-in-blocks"
+
+
 def test_rules_that_hurt_are_left_out_of_the_predicted_ones():
     method = Forms(_program(_three_forms, jnp.ones((1, 32, 32, 8)), DEPTHWISE), "close")
     plans = []
