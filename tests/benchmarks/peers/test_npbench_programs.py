@@ -55,9 +55,10 @@ def test_a_folder_without_programs_is_an_error(tmp_path):
 
 
 def test_arrays_that_the_program_sets_are_outputs(reference):
-    (sums,) = pickle.loads(Path(reference).read_bytes())
+    (sums,), (changed,) = pickle.loads(Path(reference).read_bytes())
     expected = 3 * np.arange(64 * 64.0).reshape(64, 64).sum(axis=1) / 64
     np.testing.assert_allclose(sums, expected)
+    np.testing.assert_array_equal(changed, sums)
 
 
 def test_numpy_gets_fresh_copies(tmp_path):
@@ -73,6 +74,17 @@ def test_the_version_in_jax_agrees(tmp_path, reference, source):
     assert worker.compile() > 0
     assert worker.check(reference) == ""
     assert worker.seconds(2) > 0
+
+
+@pytest.mark.parametrize(("factor", "agrees"), [("", True), ("2 * ", False)])
+def test_results_in_another_order_agree_if_they_are_what_numpy_sets(
+    tmp_path, reference, factor, agrees
+):
+    source = f"def sums(x, y, K):\n    return y, x, y + {factor}K * x.sum(axis=1)\n"
+    name = "wrong_order" if factor else "order"
+    worker = NPBenchJaxWorker(program_of(tmp_path / "jax", jax=source, name=name))
+    worker.compile()
+    assert (worker.check(reference) == "") == agrees
 
 
 def test_wrong_outputs_are_named(tmp_path, reference):
