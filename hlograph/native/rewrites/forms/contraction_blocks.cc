@@ -78,20 +78,21 @@ class BlockFinder {
     return contracts && bytes < stored;
   }
 
-  // A value of the blocks that others need as well, where it takes long to compute it twice.
-  const Instruction* FindShared() const {
+  // The values of the blocks that others need as well, where it takes long to compute them twice.
+  std::set<const Instruction*> FindShared() const {
+    std::set<const Instruction*> shared;
     const bool has_dot = absl::c_any_of(blocked_, [&](const auto& entry) {
       return entry.first != place_ && entry.first->opcode() == Opcode::kDot;
     });
-    if (!has_dot) return nullptr;
+    if (!has_dot) return shared;
     for (const auto& [value, dimensions] : blocked_) {
       if (value == place_ || value->opcode() == Opcode::kBroadcast) continue;
       const bool inside = !value->IsRoot() && absl::c_all_of(value->users(), [&](const auto* user) {
         return blocked_.count(user) > 0;
       });
-      if (!inside) return value;
+      if (!inside) shared.insert(value);
     }
-    return nullptr;
+    return shared;
   }
 
  private:
@@ -132,8 +133,8 @@ std::optional<ContractionBlocks> FindContractionAlong(const Instruction* place, 
   for (int round = 0; round < kMostLeftOut; ++round) {
     const BlockFinder finder(place, dimension, outside);
     if (!finder.SavesMemory()) return std::nullopt;
-    if (const Instruction* const shared = finder.FindShared()) {
-      outside.insert(shared);
+    if (const auto shared = finder.FindShared(); !shared.empty()) {
+      outside.insert(shared.begin(), shared.end());
       continue;
     }
     const int64_t bytes = finder.LargestBytes() / count;

@@ -63,20 +63,21 @@ class RegionFinder {
   int64_t DimensionOf(int64_t element) const { return region_.loops.at(place_)[element]; }
   const Region& region() const { return region_; }
 
-  // An instruction that cannot be in the region, or is used elsewhere too; null if there is none.
-  const Instruction* FindShared() const {
-    if (rejected_ != nullptr) return rejected_;
+  // Instructions that cannot be in the region, or are used elsewhere too.
+  std::set<const Instruction*> FindShared() const {
+    if (rejected_ != nullptr) return {rejected_};
+    std::set<const Instruction*> shared;
     for (const auto& [value, dimensions] : region_.others) {
-      if (!IsCheap(value) && !IsOnlyInside(value)) return value;
+      if (!IsCheap(value) && !IsOnlyInside(value)) shared.insert(value);
     }
     for (const auto& [loop, dimensions] : region_.loops) {
       if (loop == place_) continue;
       const bool inside = absl::c_all_of(loop->users(), [&](const Instruction* user) {
         return ElementOf(user, loop) >= 0 && IsOnlyInside(user);
       });
-      if (loop->IsRoot() || !inside) return loop;
+      if (loop->IsRoot() || !inside) shared.insert(loop);
     }
-    return nullptr;
+    return shared;
   }
 
   // Bytes of the states of all loops, for all indices; and of those of one iteration.
@@ -257,8 +258,8 @@ std::optional<LoopBlocks> FindAlong(const Instruction* loop, const std::vector<i
     if (!start.Add(element, dimension)) return std::nullopt;
     const auto finder = AddUsed(start, loop, used, blocks.count);
     if (!finder.has_value()) return std::nullopt;
-    if (const Instruction* const shared = finder->FindShared()) {
-      outside.insert(shared);
+    if (const auto shared = finder->FindShared(); !shared.empty()) {
+      outside.insert(shared.begin(), shared.end());
       continue;
     }
     const auto [bytes, row] = finder->Bytes();

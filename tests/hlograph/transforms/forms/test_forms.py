@@ -13,7 +13,7 @@ from jax import lax
 
 import hlograph
 from benchmarks.speed_rules.catalogue import CASES, KERNELS, PROGRAMS, REFUSED
-from benchmarks.speed_rules.lowering import program
+from benchmarks.speed_rules.lowering import array, lowered, program
 from benchmarks.speed_rules.topics import loops
 from hlograph.execution.executable import Executable
 from hlograph.transforms.rewriting import find_rewrites
@@ -105,6 +105,25 @@ def test_a_rule_reads_no_further_than_it_declares(rule):
 def test_a_rule_refuses_what_lacks_one_detail(rule, detail):
     module = hlograph.Module.from_text(REFUSED[rule][detail]())
     assert not module.rewrites([rule])
+
+
+def test_contractions_in_blocks_are_the_same_in_each_reading():
+    def function(x, y, u, v, scale):
+        outer, product = u[:, None] * v, x @ y.T
+        both = scale * (outer * product)
+        return (both - both.max(1, keepdims=True)).sum(1), outer, product
+
+    vectors = [array(1024, 4)] * 2 + [array(1024)] * 2
+    text = lowered(function, *vectors, array(dtype="float64"))
+    counts, modules = set(), []
+    for _ in range(16):  # which objects come first in memory changes
+        module = hlograph.Module.from_text(text)
+        for reading in (module, module.clone()):
+            (rewrite, *_) = reading.rewrites(["contraction-in-blocks"])
+            reading.apply(rewrite)
+            counts.add((rewrite.op_count, reading.op_count))
+            modules.append(reading)
+    assert len(counts) == 1
 
 
 @pytest.mark.parametrize("exponent", [-1.5, -1.25, -0.5, 0.25, 0.75, 1.5, 2.5, 5.0])
