@@ -29,6 +29,7 @@ _TYPES = {
     "s32": "int32",
     "s8": "int8",
     "u8": "uint8",
+    "s64": "int64",
     "c64": "complex64",
     "u32": "uint32",
     "bool": "bool",

@@ -254,6 +254,42 @@ def _instead(make: Callable[[], str], old: str, new: str) -> Callable[[], str]:
     return text
 
 
+def searched_by_hand(
+    edges: jax.Array,
+    values: jax.Array,
+    *,
+    of_rows: tuple[int, ...] | None = None,
+    number: Callable[[jax.Array], jax.Array] = lambda edge: edge,
+) -> jax.Array:
+    """Returns the places of values among the edges of their row, by a loop that halves ranges.
+
+    Args:
+        edges: Edges, of shape (rows, count).
+        values: The values.
+        of_rows: Shape of the values as rows; None takes that which they have.
+        number: What of an edge is compared.
+    """
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(1,),
+        start_index_map=(1,),
+        operand_batching_dims=(0,),
+        start_indices_batching_dims=(0,),
+    )
+
+    def halved(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        low, high = ends
+        middle = low + lax.div(high - low, jnp.full_like(low, 2))
+        places = middle.reshape(of_rows or middle.shape)[..., None]
+        edge = lax.gather(edges, places, numbers, (1, 1), mode="promise_in_bounds")
+        left = values <= number(edge).reshape(values.shape)
+        return jnp.where(left, low, middle), jnp.where(left, middle, high)
+
+    count = edges.shape[1]
+    ends = jnp.zeros(values.shape, jnp.int32), jnp.full(values.shape, count, jnp.int32)
+    return lax.fori_loop(0, count.bit_length(), halved, ends)[1]
+
+
 def _by_rows(make: Callable[[], str]) -> Callable[[], str]:
     """Returns a program whose calls take the matrices of a batch row by row, not by columns."""
 
@@ -292,6 +328,12 @@ REFUSED: Refused = {
             partial(jnp.searchsorted, method="compare_all"), "9 20"
         ),
         "many edges for few values": program(jnp.searchsorted, "100 2"),
+        "edges cut to fewer bits": program(
+            partial(searched_by_hand, number=lambda x: x.astype(jnp.int32).astype(x.dtype)),
+            "s64:2x9 s64:2x20",
+        ),
+        "values in one row": program(partial(searched_by_hand, of_rows=(2, 10)), "2x9 20"),
+        "values in other rows": program(partial(searched_by_hand, of_rows=(2, 10)), "2x9 10x2"),
         "a loop that halves numbers": program(
             lambda x, y: lax.fori_loop(0, 5, lambda i, z: jnp.where(z < y, z, (x + z) / 2), x),
             "9 9",

@@ -138,6 +138,12 @@ def _placed_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
     return x.at[jnp.where(is_zero, jnp.arange(2), 3 - jnp.arange(2))].set(y)
 
 
+def _placed_near_steps(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Returns rows at places that depend on how products are rounded."""
+    places = jnp.arange(64, dtype=jnp.float32) * jnp.float32(1 / 9) * jnp.float32(21)
+    return x.at[jnp.floor(places).astype(jnp.int32)].set(y)
+
+
 REFUSED: Refused = {
     "update-of-select": {
         "another array": program(
@@ -161,6 +167,7 @@ REFUSED: Refused = {
     "scatter-as-gather": {
         "positions that are given": program(lambda x, i, y: x.at[i].set(y), "8x3 s32:8 8x3"),
         "positions by the sign of zero": by_total_order(_placed_by_zero, "4x3 2x3"),
+        "positions that depend on rounding": program(_placed_near_steps, "200x3 64x3"),
         "a position set twice": program(
             lambda x, y: x.at[np.array([0, 2, 2, 1])].set(y), "4x3 4x3"
         ),

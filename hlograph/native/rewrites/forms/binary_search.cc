@@ -60,17 +60,26 @@ ComparedNumber FindComparedNumber(const Instruction* number) {
   return all_test_it ? result : ComparedNumber{Forwarded(number)};
 }
 
-// What reshapes and converts of integers are of.
-const Instruction* Source(const Instruction* array) {
+// What reshapes are of.
+const Instruction* Unreshaped(const Instruction* array) {
+  array = Forwarded(array);
+  for (int i = 0; i < kMaxForwards && array->opcode() == Opcode::kReshape; ++i) {
+    if (!IsRearrangement(array)) break;
+    array = Forwarded(array->operand(0));
+  }
+  return array;
+}
+
+// What reshapes and converts of places are of, which have at most 31 bits.
+const Instruction* PlacesOf(const Instruction* array) {
   for (int i = 0; i < kMaxForwards; ++i) {
-    array = Forwarded(array);
+    array = Unreshaped(array);
     const bool is_convert =
         array->opcode() == Opcode::kConvert && IsPointwise(array) &&
         xla::primitive_util::IsIntegralType(array->shape().element_type()) &&
         xla::primitive_util::IsIntegralType(array->operand(0)->shape().element_type()) &&
         xla::primitive_util::BitWidth(array->shape().element_type()) >= 32;
-    const bool is_reshape = array->opcode() == Opcode::kReshape && IsRearrangement(array);
-    if (!is_convert && !is_reshape) break;
+    if (!is_convert) break;
     array = array->operand(0);
   }
   return array;
@@ -171,20 +180,26 @@ class SearchBody {
                              ComparesNumbers(compare, compare->comparison_direction());
     if (!are_numbers && !are_canonical) return false;
     search.orders_nans = !are_numbers;
-    const Instruction* const gather = Source(edge.number);
-    if (!TakesElements(gather) || Source(gather->operand(1)) != middle) return false;
+    const Instruction* const gather = Unreshaped(edge.number);
+    if (!TakesElements(gather) || PlacesOf(gather->operand(1)) != middle) return false;
     search.edges = Element(gather->operand(0));
     search.values = Element(value.number);
     return search.edges >= 0 && search.values >= 0 && IsInvariant(loop_, search.edges) &&
            IsInvariant(loop_, search.values);
   }
 
-  // Returns true for numbers of the same type, with a place for each value.
+  // Returns true for numbers of the same type, with a place for each value, and vectors of edges
+  // for the same leading dimensions.
   bool HasSearchedTypes(const BinarySearch& search) const {
     const xla::Shape& values = loop_.loop->shape().tuple_shapes(search.values);
     const xla::Shape& edges = loop_.loop->shape().tuple_shapes(search.edges);
     const xla::Shape& ends = loop_.loop->shape().tuple_shapes(search.high);
     const xla::PrimitiveType type = values.element_type();
+    const size_t leading = edges.dimensions().size() - 1;
+    if (values.dimensions().size() < leading ||
+        values.dimensions().subspan(0, leading) != edges.dimensions().subspan(0, leading)) {
+      return false;
+    }
     return type == edges.element_type() && (IsFloat(type) || IsInteger(type)) &&
            xla::primitive_util::BitWidth(type) >= 16 && IsInteger(ends.element_type()) &&
            xla::ShapeUtil::SameDimensions(values, ends);

@@ -15,7 +15,8 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 
-// XLA multiplies by reciprocals instead of dividing, so that a quotient may be this far off.
+// XLA multiplies by reciprocals instead of dividing, and by the product of two factors, so that a
+// number may be this far off.
 constexpr double kUncertainStep = 1e-3;
 
 std::optional<double> CommonElement(Opcode opcode, const double* given) {
@@ -108,27 +109,20 @@ std::optional<double> IntegerElement(const Instruction* array, const double* giv
   }
 }
 
-// Each result in double, then rounded, is the one in single precision.
+// The result in double precision, which rounds to the one in single precision.
 std::optional<double> FloatElement(const Instruction* array, const double* given) {
-  std::optional<double> value;
   switch (array->opcode()) {
     case Opcode::kFloor:
-      value = std::floor(given[0]);
-      break;
+      return std::floor(given[0]);
     case Opcode::kCeil:
-      value = std::ceil(given[0]);
-      break;
+      return std::ceil(given[0]);
     case Opcode::kDivide:
-      value = given[0] / given[1];
-      break;
+      return given[0] / given[1];
     case Opcode::kConvert:
-      value = given[0];
-      break;
+      return given[0];
     default:
-      value = CommonElement(array->opcode(), given);
+      return CommonElement(array->opcode(), given);
   }
-  if (!value.has_value()) return std::nullopt;
-  return static_cast<float>(*value);
 }
 
 }  // namespace
@@ -148,13 +142,18 @@ bool IsStep(const Instruction* array) {
   }
 }
 
-std::optional<double> KnownElement(const Instruction* array, const double* given, bool rounded) {
+std::optional<double> KnownElement(const Instruction* array, const double* given, bool& rounded) {
   if (rounded && IsStep(array)) {
     const double step = array->opcode() == Opcode::kCompare ? given[1] : std::round(given[0]);
     if (std::abs(given[0] - step) < kUncertainStep) return std::nullopt;
   }
   std::optional<double> value =
       HasIntegers(array) ? IntegerElement(array, given) : FloatElement(array, given);
+  if (value.has_value() && !HasIntegers(array)) {
+    const double single = static_cast<float>(*value);
+    rounded |= array->opcode() == Opcode::kDivide || single != *value;
+    value = single;
+  }
   if (value.has_value() && !std::isfinite(*value)) return std::nullopt;
   return value;
 }

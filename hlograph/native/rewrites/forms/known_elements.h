@@ -18,8 +18,8 @@ bool IsStep(const Instruction* array);
 // Returns the result of an elementwise operation of one to three operands on single elements, which
 // come first of the three that are given. Double precision holds elements of s32, f32 and pred
 // without rounding. If XLA may compute operands that are not quite these, `rounded` is true, and
-// there is no result near a step.
-std::optional<double> KnownElement(const Instruction* array, const double* given, bool rounded);
+// there is no result near a step. It becomes true if the result is rounded itself.
+std::optional<double> KnownElement(const Instruction* array, const double* given, bool& rounded);
 
 }  // namespace hlograph
 

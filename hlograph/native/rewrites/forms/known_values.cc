@@ -197,7 +197,6 @@ class KnownValues {
       values.rounded |= known->rounded;
       operands.push_back(*std::move(known));
     }
-    values.rounded |= array->opcode() == Opcode::kDivide && !HasIntegers(array);
     for (int64_t i = 0; i < SizeOf(array); ++i) {
       double given[3] = {0, 0, 0};
       for (size_t k = 0; k < operands.size(); ++k) given[k] = operands[k].elements[i];

@@ -4,6 +4,7 @@ The claim of a kernel is the HLO that its rule replaces. A wrong variant, the sa
 error, must give other results on the same inputs.
 """
 
+from functools import partial
 from random import Random
 
 import jax
@@ -263,6 +264,20 @@ def test_places_among_edges(case, side):
     module, rewritten = with_kernels("kernel-binary-search", text)
     for searching in (module, rewritten):
         np.testing.assert_array_equal(outputs_of(searching, [edges, values])[0], places)
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (2, 3, 2)])
+def test_places_among_the_edges_of_each_row(shape):
+    rng = np.random.default_rng(0)
+    edges = np.sort(rng.normal(size=(2, 9))).astype(np.float32)
+    values = rng.normal(size=shape).astype(np.float32)
+    function = partial(kernels.searched_by_hand, of_rows=(2, 6))
+    _, rewritten = with_kernels(
+        "kernel-binary-search", lowered(function, array(2, 9), array(*shape))
+    )
+    expected = [np.searchsorted(e, v.ravel()) for e, v in zip(edges, values, strict=True)]
+    (places,) = outputs_of(rewritten, [edges, values])
+    np.testing.assert_array_equal(places.reshape(2, 6), expected)
 
 
 def test_a_search_that_orders_no_nans_is_refuted():
