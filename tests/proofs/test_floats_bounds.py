@@ -123,3 +123,31 @@ def test_a_wrong_variant_does_not_hold(name):
     text = pair.after.to_text()
     assert old in text, text
     assert not rounding(pair.with_after(text.replace(old, new, 1)), inputs).holds
+
+
+COUNTS = """
+HloModule counts
+ENTRY main {
+  x = f32[4] parameter(0)
+  n = s32[4] parameter(1)
+  y = f32[4] add(x, x)
+  m = s32[4] add(n, n)
+  ROOT r = (f32[4], s32[4]) tuple(y, m)
+}
+"""
+
+
+def test_an_integer_that_differs_is_no_missing_bound():
+    pair = Pair("factor-products", "f32", _module(COUNTS), _module(COUNTS))
+    wrong = pair.with_after(COUNTS.replace("s32[4] add(", "s32[4] multiply("))
+    assert worst_rounding([pair], 1)[0].holds
+    worst, count, reason = worst_rounding([wrong], 1)
+    assert not worst.holds
+    assert (count, reason) == (3, "")
+
+
+def test_outputs_of_zeros_have_no_relative_bound():
+    pair = Pair("factor-products", "f32", _module(COUNTS), _module(COUNTS))
+    result = rounding(pair, [np.zeros(4, np.float32), np.zeros(4, np.int32)])
+    assert result.holds
+    assert result.bound == 0
