@@ -8,7 +8,7 @@ import hlograph
 from tests.proofs.claim import claims
 from tests.proofs.floats.exhaustive import every_key
 from tests.proofs.floats.programs import draws, retyped
-from tests.proofs.floats.rows import QUICK, RULES, float_row
+from tests.proofs.floats.rows import QUICK, RULES, Effort, float_row
 from tests.proofs.floats.special import CHANGES, changed, claim_of, keeps_bits
 from tests.proofs.floats.values import drawn, finite, special
 
@@ -34,6 +34,15 @@ def test_what_a_rule_claims_holds(rule):
 @pytest.mark.parametrize("rule", [r.name for r in RULES if r.name not in QUICK_RULES])
 def test_what_every_other_rule_claims_holds(rule):
     assert float_row(hlograph.rules[rule], QUICK).result == "holds"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["contraction-in-parts", "loop-in-blocks"])
+def test_rules_of_large_programs_have_bounds_with_more_effort(rule):
+    row = float_row(hlograph.rules[rule], Effort(programs=1, samples=1))
+    assert row.result == "holds"
+    assert 0 < row.bound < np.inf
+    assert "no bound" not in row.method
 
 
 def test_the_position_of_the_greatest_is_the_same_for_all_values():

@@ -41,7 +41,8 @@ class Effort:
         programs: Number of programs that are drawn.
         samples: Number of inputs of each class.
         stride: Every how many floats an approximated function is measured; 1 for all.
-        exhaustive: True runs all values of 16 bits, and proves keys of every type.
+        exhaustive: True runs all values of 16 bits, proves keys of every type, and analyses large
+            programs of rules that have no small ones.
     """
 
     programs: int = 3
@@ -148,10 +149,12 @@ class _Check:
         return pairs
 
     def _small(self, element_type: str) -> list[Pair]:
-        """Returns programs that the analysis takes little time for."""
+        """Returns programs that the analysis takes little time for, or large ones if none are."""
         count = self.effort.programs
         pairs = draws(self.rule.name, element_type, 4 * count)
         small = list(islice((pair for pair in pairs if not _is_large(pair)), count))
+        if not small and self.effort.exhaustive:
+            small = list(draws(self.rule.name, element_type, count))
         self._has_type(element_type, small)
         return small
 
