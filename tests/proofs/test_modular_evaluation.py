@@ -22,6 +22,7 @@ from tests.proofs.modular.values import flattened
 OTHERS = frozenset(
     {
         "arctangent-by-polynomial",
+        "associative-scan-as-loop",
         "contraction-in-parts",
         "convolution-as-dot",
         "cumulative-by-loop",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -60,6 +61,15 @@ def _range_sums(step: Callable[..., Any]) -> Callable[[], str]:
     return of(run, "64 5 64")
 
 
+def _scan(length: int, exception: int = 0) -> str:
+    """Returns sums up to each number; so many at once are combined in another way."""
+
+    def combine(first: Any, second: Any) -> Any:
+        return first - second if len(first) == exception else first + second
+
+    return lowered(lambda x: lax.associative_scan(combine, x), array(length))
+
+
 LOOPS = (
     Boundary(
         "range-sums-by-segment",
@@ -92,6 +102,27 @@ LOOPS = (
         "at least 1,048,577 bytes",
         lambda n: _columns(-(-n // 32)),
         step=32,
+    ),
+    Boundary("associative-scan-as-loop", "at least 8 elements", _scan),
+    Boundary(
+        "associative-scan-as-loop",
+        "all levels combine elements alike",
+        lambda n: _scan(14, exception=0 if n else 3),
+    ),
+    Boundary(
+        "associative-scan-as-loop",
+        "each index alone",
+        either(
+            lambda: _scan(14), of(lambda x: lax.associative_scan(lambda a, b: a + b[::-1], x), "14")
+        ),
+    ),
+    Boundary(
+        "associative-scan-as-loop",
+        "nothing else reads what is inside of the tree",
+        either(
+            lambda: _scan(14),
+            of(jax.grad(lambda x: lax.associative_scan(jnp.multiply, x).sum()), "14"),
+        ),
     ),
     Boundary(
         "hoist-rearrangement",

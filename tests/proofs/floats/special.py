@@ -46,6 +46,8 @@ CHANGES: dict[str, frozenset[str]] = {
     "reassociate-dots:right": LOST | MADE,
     "reassociate-dots:left": LOST | MADE,
     "contraction-order": LOST | MADE,
+    # What is combined first meets an infinite element, a product of zeros for one.
+    "associative-scan-as-loop": LOST | MADE,
     # Zeros of the padding are multiplied by infinite elements of the other array.
     "depthwise-as-products": SPREAD | MADE,
     "grouped-as-products": SPREAD | MADE,
