@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import z3
 
 from tests.proofs.claim import claim
 from tests.proofs.prover import Lemma, Sizes, Statement
+
+
+def integers(names: str) -> Any:
+    """Returns variables of integers."""
+    return z3.Ints(names)
 
 
 @claim(
@@ -24,10 +30,10 @@ from tests.proofs.prover import Lemma, Sizes, Statement
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     elements = z3.DeclareSort("Element")
-    f = z3.Function("f", elements, elements, elements)
-    x = z3.Function("x", z3.IntSort(), elements)
-    stretch = z3.Function("stretch", z3.IntSort(), z3.IntSort(), elements)
-    first, middle, last, i = z3.Ints("first middle last i")
+    f: Any = z3.Function("f", elements, elements, elements)
+    x: Any = z3.Function("x", z3.IntSort(), elements)
+    stretch: Any = z3.Function("stretch", z3.IntSort(), z3.IntSort(), elements)
+    first, middle, last, i = integers("first middle last i")
     after_last = stretch(first, last + 1) == f(stretch(first, last), x(last + 1))
     # The loop: its state is a stretch from the first element on.
     before = stretch(0, i - 1)
@@ -61,7 +67,7 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
 
 def _levels() -> Iterator[Statement]:
     """Yields which elements and results of the next level those of a level are made from."""
-    length, k, i, width = z3.Ints("length k i width")
+    length, k, i, width = integers("length k i width")
     inside = (length >= 2, i >= 0, i < length)
     # Index k of the next level combines 2k and 2k + 1, whose stretches are next to each other.
     yield Lemma(
