@@ -1,13 +1,13 @@
 // Products of matrices of 8-bit integers, with sums of 32 bits.
-#include <immintrin.h>
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
+#include "hlograph/native/custom_calls/int8_tiles.h"
 #include "hlograph/native/custom_calls/native_kernel.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
+#include "hlograph/native/custom_calls/scratch.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace hlograph {
@@ -15,116 +15,108 @@ namespace {
 
 namespace ffi = xla::ffi;
 
-constexpr int64_t kLanes = 16;  // columns of a panel
-constexpr int64_t kDepth = 4;   // neighbours along the contraction that are multiplied at once
-
-// The right matrix by panels of 16 columns: groups of four neighbours along the contraction, filled
-// up with zeros. 128 is added to the elements, which are unsigned then.
-struct Panels {
-  int64_t groups = 0, count = 0;
-  std::vector<uint8_t> elements;
-
-  const uint8_t* panel(int64_t number) const {
-    return elements.data() + number * groups * kLanes * kDepth;
-  }
+struct Product {
+  const int8_t* left;
+  const int8_t* right;
+  int32_t* products;
+  int64_t rows, depth, columns;
+  bool by_columns;  // true if the elements of a column of the right matrix lie together
 };
 
-// `by_columns` is true if the neighbours of a column lie together.
-Panels PanelsOf(ffi::ThreadPool pool, const int8_t* matrix, int64_t depth, int64_t columns,
-                bool by_columns) {
-  Panels panels;
-  panels.groups = (depth + kDepth - 1) / kDepth;
-  panels.count = (columns + kLanes - 1) / kLanes;
-  panels.elements.assign(panels.count * panels.groups * kLanes * kDepth, 0);
-  ForPoolRanges(pool, panels.count, 0.5 * depth * kLanes, [&](int64_t panel, int64_t end) {
-    for (; panel < end; ++panel) {
-      const int64_t first = panel * kLanes, width = std::min(kLanes, columns - first);
-      uint8_t* const elements = panels.elements.data() + first * panels.groups * kDepth;
-      for (int64_t k = 0; k < depth; ++k) {
-        uint8_t* const group = elements + k / kDepth * kLanes * kDepth + k % kDepth;
-        const int8_t* const from = matrix + (by_columns ? first * depth + k : k * columns + first);
-        const int64_t stride = by_columns ? depth : 1;
-        for (int64_t lane = 0; lane < width; ++lane) {
-          group[lane * kDepth] = static_cast<uint8_t>(from[lane * stride]) ^ 0x80;
-        }
-      }
+// Sizes of the parts that are multiplied at once. The depth is a multiple of 64.
+struct Block {
+  int64_t rows, depth, columns;
+};
+
+int64_t RoundedUp(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
+
+// A panel for many rows stays in the first cache, and the rows in the second one. With few rows,
+// the time is that of reading the right matrix, so long runs of it are read.
+Block BlockOf(const Product& product, int64_t threads) {
+  constexpr int64_t kFewRows = 32, kLongRun = 2048, kDepthStep = 64;
+  constexpr int64_t kFirstCache = 32 << 10, kSecondCache = 512 << 10, kPanelBytes = 128 << 10;
+  if (product.rows > kFewRows) {
+    const int64_t rows = std::clamp<int64_t>(kSecondCache / product.depth, 128, 512);
+    return {rows, kFirstCache / kPanelColumns, kPanelColumns};
+  }
+  const int64_t of_a_thread = RoundedUp(product.columns / threads, kPanelColumns);
+  const int64_t columns =
+      product.by_columns ? kPanelColumns : std::clamp(of_a_thread, kPanelColumns, kLongRun);
+  return {product.rows, kPanelBytes / columns / kDepthStep * kDepthStep, columns};
+}
+
+// Memory of a thread for a block, in the order of its alignment.
+class BlockSpace {
+ public:
+  explicit BlockSpace(const Block& block)
+      : scratch_(kVectorBytes + block.columns * block.depth + block.rows * sizeof(int32_t) +
+                 block.rows * block.depth) {
+    auto* const first = scratch_.as<uint8_t>();
+    panels = first + kVectorBytes - reinterpret_cast<uintptr_t>(first) % kVectorBytes;
+    excess = reinterpret_cast<int32_t*>(panels + block.columns * block.depth);
+    rows = reinterpret_cast<int8_t*>(excess + block.rows);
+  }
+
+  uint8_t* panels;
+  int32_t* excess;
+  int8_t* rows;
+
+ private:
+  static constexpr size_t kVectorBytes = 64;
+
+  Scratch scratch_;
+};
+
+// Copies rows, each followed by zeros up to a whole group; returns the distance of the copies.
+int64_t CopyRows(const int8_t* from, int64_t stride, int64_t rows, int64_t depth, int8_t* to) {
+  const int64_t width = RoundedUp(depth, kInt8Group);
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(to + i * width, from + i * stride, depth);
+    std::fill(to + i * width + depth, to + (i + 1) * width, 0);
+  }
+  return width;
+}
+
+// Multiplies rows from `row` on with columns from `column` on, as many as a block has or there are.
+void MultiplyBlock(const Product& product, const Block& block, int64_t row, int64_t column) {
+  const BlockSpace space(block);
+  const int64_t rows = std::min(block.rows, product.rows - row);
+  const int64_t columns = std::min(block.columns, product.columns - column);
+  const int64_t stride = product.by_columns ? product.depth : product.columns;
+  for (int64_t k = 0; k < product.depth; k += block.depth) {
+    const int64_t depth = std::min(block.depth, product.depth - k);
+    const int64_t first = product.by_columns ? column * stride + k : k * stride + column;
+    PackPanels({product.right + first, stride, product.by_columns, depth, columns}, space.panels);
+    const int8_t* left = product.left + row * product.depth + k;
+    int64_t left_stride = product.depth;
+    if (depth % kInt8Group != 0) {
+      left_stride = CopyRows(left, left_stride, rows, depth, space.rows);
+      left = space.rows;
+    }
+    SumRows(left, left_stride, rows, depth, space.excess);
+    const int64_t groups = RoundedUp(depth, kInt8Group) / kInt8Group;
+    for (int64_t i = 0; i < columns; i += kPanelColumns) {
+      MultiplyRows({left, left_stride, space.excess, space.panels + i * groups * kInt8Group, groups,
+                    product.products + row * product.columns + column + i, product.columns, rows,
+                    std::min(kPanelColumns, columns - i), /*adds=*/k > 0});
+    }
+  }
+}
+
+void Multiply(ffi::ThreadPool pool, const Product& product) {
+  const Block block = BlockOf(product, std::max<int64_t>(pool.num_threads(), 1));
+  const int64_t across = (product.columns + block.columns - 1) / block.columns;
+  const int64_t down = (product.rows + block.rows - 1) / block.rows;
+  constexpr double kOfAnElement = 0.08, kOfAProduct = 0.0025;  // nanoseconds
+  const double nanoseconds = static_cast<double>(product.depth) *
+                             std::min(block.columns, product.columns) *
+                             (kOfAnElement + kOfAProduct * std::min(block.rows, product.rows));
+  ForPoolRanges(pool, across * down, nanoseconds, [&](int64_t number, int64_t end) {
+    for (; number < end; ++number) {
+      MultiplyBlock(product, block, number / across * block.rows, number % across * block.columns);
     }
   });
-  return panels;
 }
-
-// Some rows of the left matrix, filled up with zeros to whole groups; and 128 times their sums,
-// which is what the panels add too much.
-struct RowBlock {
-  static constexpr int64_t kRows = 8;
-
-  explicit RowBlock(int64_t groups)
-      : width(groups * kDepth), elements(kRows * width, 0), excess(kRows, 0) {}
-
-  void Read(const int8_t* rows, int64_t count, int64_t depth) {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(elements.data() + i * width, rows + i * depth, depth);
-      uint32_t sum = 0;
-      for (int64_t k = 0; k < depth; ++k)
-        sum += static_cast<uint32_t>(int32_t{rows[i * depth + k]});
-      excess[i] = static_cast<int32_t>(128u * sum);
-    }
-  }
-
-  const int64_t width;
-  std::vector<int8_t> elements;
-  std::vector<int32_t> excess;
-};
-
-#if defined(__x86_64__)
-
-// Writes the products of a block with panels that follow each other. All sums are modulo 2^32, as
-// those of XLA.
-template <int64_t panels>
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void MultiplyByVnni(
-    const RowBlock& block, const uint8_t* right, int32_t* products) {
-  constexpr int64_t kRows = RowBlock::kRows;
-  const int64_t groups = block.width / kDepth;
-  __m512i sums[kRows][panels];
-  for (int64_t i = 0; i < kRows; ++i) {
-    for (int64_t p = 0; p < panels; ++p) sums[i][p] = _mm512_setzero_si512();
-  }
-  const int8_t* const left = block.elements.data();
-  for (int64_t k = 0; k < groups; ++k) {
-    __m512i columns[panels];
-    for (int64_t p = 0; p < panels; ++p) {
-      columns[p] = _mm512_loadu_si512(right + (p * groups + k) * kLanes * kDepth);
-    }
-    for (int64_t i = 0; i < kRows; ++i) {
-      int32_t four;
-      std::memcpy(&four, left + i * block.width + k * kDepth, kDepth);
-      const __m512i row = _mm512_set1_epi32(four);
-      for (int64_t p = 0; p < panels; ++p) {
-        sums[i][p] = _mm512_dpbusd_epi32(sums[i][p], columns[p], row);
-      }
-    }
-  }
-  for (int64_t i = 0; i < kRows; ++i) {
-    const __m512i excess = _mm512_set1_epi32(block.excess[i]);
-    for (int64_t p = 0; p < panels; ++p) {
-      _mm512_storeu_si512(products + (i * panels + p) * kLanes,
-                          _mm512_sub_epi32(sums[i][p], excess));
-    }
-  }
-}
-
-bool HasVnni() {
-  return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
-}
-
-#else
-
-template <int64_t panels>
-void MultiplyByVnni(const RowBlock&, const uint8_t*, int32_t*) {}
-bool HasVnni() { return false; }
-
-#endif
 
 // Matrices of `depth` columns, left, and `columns`, right: of more dimensions, the left one is that
 // of all its rows.
@@ -138,38 +130,19 @@ ffi::Error Int8Product(ffi::ThreadPool pool, ffi::AnyBuffer left, ffi::AnyBuffer
   const MatrixSizes sizes = MatrixOf(left);
   const int64_t depth = right.dimensions()[by_columns ? 1 : 0];
   const int64_t columns = right.dimensions()[by_columns ? 0 : 1];
-  if (sizes.columns != depth ||
+  if (sizes.columns != depth || depth == 0 ||
       static_cast<int64_t>(result->element_count()) != sizes.rows * columns) {
     return Refusal("expected matrices and a result of sizes that fit");
   }
-  const auto* const rows = left.reinterpret_data<const int8_t>();
-  return WithoutExceptions([&] {
-    const Panels panels =
-        PanelsOf(pool, right.reinterpret_data<const int8_t>(), depth, columns, by_columns);
-    int32_t* const products = result->typed_data();
-    const int64_t blocks = (sizes.rows + RowBlock::kRows - 1) / RowBlock::kRows;
-    const double nanoseconds = 0.01 * RowBlock::kRows * depth * columns;
-    ForPoolRanges(pool, blocks, nanoseconds, [&](int64_t number, int64_t end) {
-      RowBlock block(panels.groups);
-      int32_t part[RowBlock::kRows * 2 * kLanes];
-      for (; number < end; ++number) {
-        const int64_t row = number * RowBlock::kRows;
-        const int64_t count = std::min(RowBlock::kRows, sizes.rows - row);
-        block.Read(rows + row * depth, count, depth);
-        for (int64_t panel = 0; panel < panels.count; panel += 2) {
-          const bool two = panel + 1 < panels.count;
-          two ? MultiplyByVnni<2>(block, panels.panel(panel), part)
-              : MultiplyByVnni<1>(block, panels.panel(panel), part);
-          const int64_t stride = two ? 2 * kLanes : kLanes, first = panel * kLanes;
-          const int64_t width = std::min(stride, columns - first);
-          for (int64_t i = 0; i < count; ++i) {
-            std::memcpy(products + (row + i) * columns + first, part + i * stride,
-                        width * sizeof(int32_t));
-          }
-        }
-      }
-    });
-  });
+  if (result->element_count() == 0) return ffi::Error::Success();
+  const Product product{left.reinterpret_data<const int8_t>(),
+                        right.reinterpret_data<const int8_t>(),
+                        result->typed_data(),
+                        sizes.rows,
+                        depth,
+                        columns,
+                        by_columns};
+  return WithoutExceptions([&] { Multiply(pool, product); });
 }
 
 XLA_FFI_DEFINE_HANDLER(kInt8Product, Int8Product,

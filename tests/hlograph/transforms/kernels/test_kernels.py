@@ -321,6 +321,33 @@ def test_bits_are_those_of_jax(shape):
     np.testing.assert_array_equal(outputs_of(rewritten, [key])[0], jax.random.bits(key, shape))
 
 
+PRODUCTS = [
+    (1, 5, 3),
+    (7, 4, 64),
+    (8, 700, 200),
+    (32, 2500, 70),
+    (33, 130, 65),
+    (150, 1027, 17),
+    (530, 64, 129),
+]
+"""Rows, elements that are multiplied, and columns: for few rows and for many."""
+
+
+@pytest.mark.parametrize("sizes", PRODUCTS)
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_products_of_bytes_are_exact(sizes, by_columns):
+    rows, depth, columns = sizes
+    shapes = (rows, depth), (columns, depth) if by_columns else (depth, columns)
+    function = kernels.int8_rows if by_columns else kernels.int8_layer
+    text = lowered(function, *(array(*shape, dtype="int8") for shape in shapes))
+    _, rewritten = with_kernels("kernel-int8-product", text)
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-128, 128, shape, np.int8) for shape in shapes)
+    left[0], right[0] = -128, -128
+    expected = left.astype(np.int32) @ (right.T if by_columns else right).astype(np.int32)
+    np.testing.assert_array_equal(outputs_of(rewritten, [left, right])[0], expected)
+
+
 LABELS = {
     "in order": np.arange(5000) // 50,
     "all equal": np.full(5000, 7),
