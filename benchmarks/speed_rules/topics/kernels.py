@@ -107,6 +107,11 @@ def normals(rng: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
     return jax.random.normal(rng, shape)
 
 
+def normal_rows(keys: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
+    """Draws normal numbers, by a key for each row."""
+    return jax.vmap(partial(normals, shape=shape))(keys)
+
+
 def row_sums(labels: jax.Array, rows: jax.Array, *, count: int) -> jax.Array:
     """Returns the sum of the rows of each label."""
     return jax.ops.segment_sum(rows, labels, num_segments=count)
@@ -136,10 +141,18 @@ def searches(rng: Random) -> str:
 
 
 def random_bits(rng: Random) -> str:
-    """Draws random bits of one key."""
+    """Draws random bits of one key, or of a key for each row."""
     shape = rng.choice(((7,), (256,), (700,), (3, 5), (1, 9), (4, 1), (2, 3, 5)))
     dtype = rng.choice((jnp.uint8, jnp.uint16, jnp.uint32))
-    return lowered(lambda key: jax.random.bits(key, shape, dtype=dtype), array(2, dtype=jnp.uint32))
+    rows = rng.choice(((), (), (3,), (300,), (2, 3)))
+    shape = rng.choice((shape, ())) if rows else shape
+
+    def function(key: jax.Array) -> jax.Array:
+        return jax.random.bits(key, shape, dtype=dtype)
+
+    for _ in rows:
+        function = jax.vmap(function)
+    return lowered(function, array(*rows, 2, dtype=jnp.uint32))
 
 
 def scatter_adds(rng: Random, dtypes: tuple[Any, ...]) -> str:
@@ -340,8 +353,14 @@ REFUSED: Refused = {
         ),
     },
     "kernel-threefry": {
-        "a key for each row of bits": program(jax.vmap(_bits), "u32:3x2"),
+        "one number of one key": program(lambda key: jax.random.bits(key, ()), "u32:2"),
         "both halves of bits": program(lambda key: jax.random.split(key, 5), "u32:2"),
+        "both halves of bits of each key": program(
+            jax.vmap(lambda key: jax.random.split(key, 5)), "u32:3x2"
+        ),
+        "counts of each key by columns": _instead(
+            program(jax.vmap(_bits), "u32:3x2"), "u64[] constant(7)", "u64[] constant(8)"
+        ),
         "another rotation": _instead(program(_bits, "u32:2"), "{13, 15, 26, 6}", "{13, 15, 26, 7}"),
         "sixteen rounds": _instead(
             program(_bits, "u32:2"), "s32[] constant(5)", "s32[] constant(4)"

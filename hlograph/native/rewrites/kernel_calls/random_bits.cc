@@ -1,11 +1,13 @@
 // Random bits of JAX's generator as calls of a native kernel.
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "hlograph/native/rewrites/forms/forms.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
@@ -30,7 +32,7 @@ constexpr int kRounds = 4;  // of an iteration
 constexpr int kIterations = 5;
 constexpr int kMaxTerms = 8;  // of a count
 constexpr int64_t kMostElements = int64_t{1} << 40;
-constexpr int kMaxViews = 4;  // of an iota that is a term
+constexpr int kMaxViews = 8;  // of an iota that is a term, of keys, and of counts
 constexpr std::array<uint32_t, kRounds> kRotations[2] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
 
 // Returns true for this operation on two arrays like its result.
@@ -45,10 +47,38 @@ const Instruction* ScalarOf(const Instruction* array) {
   return IsUniform(array) ? Forwarded(array->operand(0)) : nullptr;
 }
 
+// The dimensions of an array that are longer than one.
+std::vector<int64_t> LongDimensions(const Instruction* array) {
+  std::vector<int64_t> dimensions;
+  for (int64_t i = 0; i < RankOf(array); ++i) {
+    if (array->shape().dimensions(i) != 1) dimensions.push_back(i);
+  }
+  return dimensions;
+}
+
+// What an array repeats, and the dimensions of the array along which it does not.
+struct Repeated {
+  const Instruction* source = nullptr;
+  std::vector<int64_t> dimensions;  // by dimension of the source that is longer than one
+};
+
+Repeated FindRepeated(const Instruction* array) {
+  View view(Forwarded(array));
+  for (int hops = 0; hops < kMaxViews && StepToOperand(view); ++hops) {
+    view.source = Forwarded(view.source);
+  }
+  Repeated repeated{view.source, {}};
+  for (int64_t dimension : LongDimensions(view.source)) {
+    repeated.dimensions.push_back(view.dimensions[dimension]);
+  }
+  return repeated;
+}
+
 // A loop of ThreeFry-2x32, of 20 rounds on two arrays of halves.
 struct Rounds {
   int64_t left = 0, right = 0;       // elements: both halves
   std::array<int64_t, 3> keys = {};  // elements, in the order in which the left half adds them
+  std::vector<int64_t> dimensions;   // of the rows, each of which has keys of its own
 };
 
 // Reads an iteration backwards: what is added last is found first.
@@ -68,7 +98,7 @@ class RoundsFinder {
     }
     const Instruction* const right_sum = Forwarded(numbered->operand(0));
     if (!IsOf(right_sum, Opcode::kAdd) ||
-        !AreKeys(ScalarOf(left_sum->operand(1)), ScalarOf(right_sum->operand(1)), rounds) ||
+        !AreKeys(FindRepeated(left_sum->operand(1)), FindRepeated(right_sum->operand(1)), rounds) ||
         !AreRounds(Forwarded(left_sum->operand(0)), Forwarded(right_sum->operand(0)), rounds)) {
       return std::nullopt;
     }
@@ -88,10 +118,12 @@ class RoundsFinder {
   }
 
   // Finds the keys that are added to both halves, and the third one, which are exchanged in turns.
-  bool AreKeys(const Instruction* of_left, const Instruction* of_right, Rounds& rounds) const {
+  bool AreKeys(const Repeated& of_left, const Repeated& of_right, Rounds& rounds) const {
     auto& [first, second, third] = rounds.keys;
-    first = Element(of_left);
-    second = Element(of_right);
+    first = Element(of_left.source);
+    second = Element(of_right.source);
+    rounds.dimensions = of_left.dimensions;
+    if (of_right.dimensions != rounds.dimensions) return false;
     if (first < 0 || second < 0 || Element(loop_.results[first]) != second) return false;
     third = Element(loop_.results[second]);
     return third >= 0 && third != first && Element(loop_.results[third]) == first && IsKey(first) &&
@@ -99,8 +131,7 @@ class RoundsFinder {
   }
 
   bool IsKey(int64_t element) const {
-    return xla::ShapeUtil::IsScalarWithElementType(loop_.loop->shape().tuple_shapes(element),
-                                                   xla::U32);
+    return loop_.loop->shape().tuple_shapes(element).element_type() == xla::U32;
   }
 
   // Returns true for what four rounds make of both halves: left += right, right = left ^ rotated.
@@ -213,15 +244,47 @@ struct RandomBits {
   const Instruction* of_lower = nullptr;
 };
 
-// Returns the counts of which a half is taken as 32 bits.
+// Returns the counts of which a half is taken as 32 bits; null if it is not.
 const Instruction* CountsOf(const Instruction* half, bool is_upper) {
-  half = Forwarded(half);
   if (half->opcode() != Opcode::kConvert || !IsPointwise(half)) return nullptr;
   const Instruction* counts = Forwarded(half->operand(0));
   if (!is_upper) return counts;
   if (!IsOf(counts, Opcode::kShiftRightLogical)) return nullptr;
   const Instruction* const by = ScalarOf(counts->operand(1));
   return by != nullptr && IsConstantOf(by, 32) ? Forwarded(counts->operand(0)) : nullptr;
+}
+
+bool IsZero(const Instruction* instruction) {
+  return instruction->opcode() == Opcode::kConstant && instruction->literal().IsAll(0);
+}
+
+// Returns true for both halves of counts that begin anew in each row; of rows of one number, they
+// are zero. `rows` are the dimensions of the rows.
+bool AreHalvesOfCounts(const Instruction* upper, const Instruction* lower,
+                       const std::vector<int64_t>& rows) {
+  const Repeated upper_half = FindRepeated(upper), lower_half = FindRepeated(lower);
+  std::vector<int64_t> all = rows;
+  absl::c_copy(lower_half.dimensions, std::back_inserter(all));
+  if (all != LongDimensions(lower) || upper_half.dimensions != lower_half.dimensions) return false;
+  if (!rows.empty() && rows == all && IsZero(upper_half.source) && IsZero(lower_half.source)) {
+    return true;
+  }
+  const Instruction* const counts = CountsOf(lower_half.source, /*is_upper=*/false);
+  return counts != nullptr && counts == CountsOf(upper_half.source, /*is_upper=*/true) &&
+         AreCounts(counts);
+}
+
+// Finds the keys that are added to both halves of counts.
+bool FindSums(const Instruction* upper, const Instruction* lower, RandomBits& bits) {
+  if (!IsOf(upper, Opcode::kAdd) || !IsOf(lower, Opcode::kAdd)) return false;
+  const std::vector<int64_t>& rows = bits.rounds.dimensions;
+  const Repeated of_upper = FindRepeated(upper->operand(1));
+  const Repeated of_lower = FindRepeated(lower->operand(1));
+  bits.of_upper = of_upper.source;
+  bits.of_lower = of_lower.source;
+  return of_upper.dimensions == rows && of_lower.dimensions == rows &&
+         xla::ShapeUtil::ElementsIn(of_upper.source->shape()) <= INT32_MAX &&
+         AreHalvesOfCounts(upper->operand(0), lower->operand(0), rows);
 }
 
 std::optional<RandomBits> FindBits(const Instruction* bits) {
@@ -241,14 +304,7 @@ std::optional<RandomBits> FindBits(const Instruction* bits) {
   found.rounds = *rounds;
   const Instruction* const upper = Forwarded(found.loop->operand(0)->operand(rounds->left));
   const Instruction* const lower = Forwarded(found.loop->operand(0)->operand(rounds->right));
-  if (!IsOf(upper, Opcode::kAdd) || !IsOf(lower, Opcode::kAdd)) return std::nullopt;
-  const Instruction* const counts = CountsOf(lower->operand(0), /*is_upper=*/false);
-  found.of_upper = ScalarOf(upper->operand(1));
-  found.of_lower = ScalarOf(lower->operand(1));
-  const bool are_counts = counts != nullptr &&
-                          counts == CountsOf(upper->operand(0), /*is_upper=*/true) &&
-                          AreCounts(counts);
-  if (!are_counts || found.of_upper == nullptr || found.of_lower == nullptr) return std::nullopt;
+  if (!FindSums(upper, lower, found)) return std::nullopt;
   return found;
 }
 
@@ -256,7 +312,9 @@ class KernelThreefry : public KernelRule {
  public:
   using KernelRule::KernelRule;
 
-  Reach reach() const override { return {.operands = 2 * kMaxTerms + kMaxViews + 8, .users = 0}; }
+  Reach reach() const override {
+    return {.operands = 2 * kMaxTerms + 2 * kMaxViews + 8, .users = 0};
+  }
 
  protected:
   bool Matches(const Instruction* bits) const override { return FindBits(bits).has_value(); }

@@ -50,6 +50,7 @@ WRONG = {
     },
     "kernel-threefry": {
         "another parity of the keys": ("constant(466688986)", "constant(466688987)"),
+        "keys of other rows": ("slice={[0:4], [0:2]}", "slice={[1:5], [0:2]}"),
     },
     "kernel-scatter-add": {"rows of another argument": ("(x, i, y)", "(x, i, z)")},
     "kernel-scatter-add:integers": {"no initial sums": ("(x, i, y)", "(w, i, y)")},
@@ -121,7 +122,10 @@ ENTRY main {
     "kernel-binary-search": lowered(
         jnp.searchsorted, array(9, dtype="int32"), array(40, dtype="int32")
     ),
-    "kernel-threefry": lowered(lambda key: jax.random.bits(key, (3, 99)), array(2, dtype="uint32")),
+    "kernel-threefry": lowered(
+        lambda keys: jax.vmap(partial(jax.random.bits, shape=(3, 99)))(keys[:4]),
+        array(5, 2, dtype="uint32"),
+    ),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
@@ -319,6 +323,35 @@ def test_bits_are_those_of_jax(shape):
     text = lowered(lambda key: jax.random.bits(key, shape), array(2, dtype="uint32"))
     _, rewritten = with_kernels("kernel-threefry", text)
     np.testing.assert_array_equal(outputs_of(rewritten, [key])[0], jax.random.bits(key, shape))
+
+
+@pytest.mark.parametrize("keys", [(3,), (700,), (2, 3)])
+@pytest.mark.parametrize("shape", [(), (5, 7), (256,), (700,)])
+def test_bits_of_each_key_are_those_of_jax(keys, shape):
+    def function(keys):
+        return jax.random.bits(keys, shape)
+
+    for _ in keys:
+        function = jax.vmap(function)
+    values = np.random.default_rng(0).integers(0, 2**32, (*keys, 2), np.uint32)
+    text = lowered(function, array(*keys, 2, dtype="uint32"))
+    _, rewritten = with_kernels("kernel-threefry", text)
+    np.testing.assert_array_equal(outputs_of(rewritten, [values])[0], function(values))
+
+
+FEW_KEYS = """HloModule bits
+ENTRY main {
+  keys = u32[4] parameter(0)
+  fewer = u32[3] parameter(1)
+  ROOT bits = u32[4,9] custom-call(keys, keys, keys, keys, fewer),
+    custom_call_target="hlograph.kernel.threefry", api_version=API_VERSION_TYPED_FFI
+}"""
+
+
+def test_bits_refuse_too_few_keys():
+    keys = [np.zeros(count, np.uint32) for count in (4, 3)]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="five keys for each row"):
+        outputs_of(hlograph.Module.from_text(FEW_KEYS), keys)
 
 
 PRODUCTS = [
