@@ -56,6 +56,44 @@ def interleaved(x: jax.Array, y: jax.Array) -> jax.Array:
     return result.at[:, ::2].set(x).at[:, 1::2].set(y)
 
 
+def most_pairs(sequence: jax.Array) -> jax.Array:
+    """Returns the most pairs that parts of a sequence form without crossing, as RNA folds."""
+    size = len(sequence)
+
+    def rows(step: jax.Array, table: jax.Array) -> jax.Array:
+        i = size - 2 - step
+
+        def part(j: jax.Array, table: jax.Array) -> jax.Array:
+            def longest(k: jax.Array, table: jax.Array) -> jax.Array:
+                return table.at[i, j].max(table[i, k] + table[k + 1, j])
+
+            matched = (sequence[i] + sequence[j] == 3).astype(table.dtype)
+            table = table.at[i, j].set(jnp.maximum(table[i, j], table[i, j - 1]))
+            table = table.at[i, j].set(jnp.maximum(table[i, j], table[i + 1, j]))
+            inside = jnp.where(i < j - 1, table[i + 1, j - 1] + matched, table[i + 1, j - 1])
+            table = table.at[i, j].set(jnp.maximum(table[i, j], inside))
+            return lax.fori_loop(i + 1, j, longest, table)
+
+        return lax.fori_loop(i + 1, size, part, table)
+
+    return lax.fori_loop(0, size - 1, rows, jnp.zeros((size, size), jnp.int32))
+
+
+def added_in_place(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Returns the product of two matrices, of which each element is added up in place."""
+
+    def element(n: jax.Array, product: jax.Array) -> jax.Array:
+        i, j = n // y.shape[1], n % y.shape[1]
+
+        def add(k: jax.Array, product: jax.Array) -> jax.Array:
+            return product.at[i, j].add(x[i, k] * y[k, j])
+
+        return lax.fori_loop(0, x.shape[1], add, product)
+
+    empty = jnp.zeros((x.shape[0], y.shape[1]), x.dtype)
+    return lax.fori_loop(0, empty.size, element, empty)
+
+
 _Update = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 
 _UPDATES: dict[str, _Update] = {
@@ -97,6 +135,56 @@ def selected_updates(rng: Random) -> str:
     )
 
 
+def updated_reads(rng: Random) -> str:
+    """Draws reads of single elements of an array between updates of single elements."""
+    rank, count = rng.randint(1, 3), rng.randint(1, 4)
+    sizes = [rng.randint(2, 4) for _ in range(rank)]
+    modes = [rng.choice(["slice", "drop", "promise_in_bounds", "clip"]) for _ in range(count)]
+    dtype = rng.choice(["float32", "int32", "bfloat16"])
+
+    def function(x: jax.Array, places: jax.Array, read: jax.Array, y: jax.Array) -> jax.Array:
+        total = jnp.zeros((), x.dtype)
+        for k, mode in enumerate(modes):
+            place = tuple(places[k])
+            if mode == "slice":
+                x = lax.dynamic_update_slice(x, y[k].reshape([1] * rank), place)
+            else:
+                x = x.at[place].set(y[k], mode=mode)
+            total += lax.dynamic_slice(x, tuple(read[k]), [1] * rank).reshape(())
+        return x.at[(0,) * rank].set(total)
+
+    return lowered(
+        function,
+        array(*sizes, dtype=dtype),
+        s32(count, rank),
+        s32(count, rank),
+        array(count, dtype=dtype),
+    )
+
+
+def carried_elements(rng: Random) -> str:
+    """Draws loops that update an element of an array at one place, and read others."""
+    rank = rng.randint(1, 3)
+    sizes = [rng.randint(2, 4) for _ in range(rank)]
+    method = rng.choice(["set", "add", "multiply", "max", "min", "slice"])
+    dtype = rng.choice(["float32", "int32", "bfloat16"])
+    mode = rng.choice(["drop", "promise_in_bounds", "clip"])
+
+    def function(x: jax.Array, place: jax.Array, read: jax.Array, y: jax.Array) -> jax.Array:
+        def step(k: jax.Array, x: jax.Array) -> jax.Array:
+            other = lax.dynamic_slice(x, tuple(read + k), [1] * rank).reshape(())
+            value = y[k] - other + x[tuple(place)]
+            if method == "slice":
+                return lax.dynamic_update_slice(x, value.reshape([1] * rank), tuple(place))
+            return getattr(x.at[tuple(place)], method)(value, mode=mode)
+
+        return lax.fori_loop(place[0] % 2, read[0] % 6, step, x)
+
+    return lowered(
+        function, array(*sizes, dtype=dtype), s32(rank), s32(rank), array(6, dtype=dtype)
+    )
+
+
 def known_scatters(rng: Random, method: str) -> str:
     """Draws a scatter to different positions along one or two dimensions, that sets or adds."""
     sizes = [rng.randint(2, 6) for _ in range(rng.randint(1, 4))]
@@ -120,6 +208,8 @@ def known_scatters(rng: Random, method: str) -> str:
 
 PROGRAMS: Programs = {
     "update-of-select": selected_updates,
+    "read-before-update": updated_reads,
+    "carried-element": carried_elements,
     "scatter-as-gather": partial(known_scatters, method="set"),
     "scatter-as-gather:add": partial(known_scatters, method="add"),
 }
@@ -144,7 +234,42 @@ def _placed_near_steps(x: jax.Array, y: jax.Array) -> jax.Array:
     return x.at[jnp.floor(places).astype(jnp.int32)].set(y)
 
 
+def _read_after(update: Callable[..., jax.Array], width: int = 1) -> Callable[[], str]:
+    """Returns a program that reads some elements of a row after an update of it."""
+    return program(
+        lambda x, i, k, y: lax.dynamic_slice(update(x, i, y), (k,), (width,)), "6 s32: s32: 2"
+    )
+
+
+def _looped(step: Callable[..., jax.Array]) -> Callable[[], str]:
+    """Returns a program that updates a row four times."""
+    return program(
+        lambda x, i, y: lax.fori_loop(0, 4, lambda k, x: step(x, i, k, y), x), "6 s32: 4"
+    )
+
+
 REFUSED: Refused = {
+    "carried-element": {
+        "another place": _looped(lambda x, i, k, y: x.at[i + k].set(x[i] + y[k])),
+        "a place that is read": program(
+            lambda x, i: lax.fori_loop(0, 4, lambda k, x: x.at[x[i] % 6].add(k), x), "s32:6 s32:"
+        ),
+        "two elements updated": _looped(
+            lambda x, i, k, y: lax.dynamic_update_slice(x, y[:2] + k, (i,))
+        ),
+        "all elements read": _looped(lambda x, i, k, y: x.at[i].set(x.sum() + y[k])),
+        "a condition that reads it": program(
+            lambda x, i: lax.while_loop(lambda x: x[i] < 4, lambda x: x.at[i].add(1), x), "6 s32:"
+        ),
+    },
+    "read-before-update": {
+        "two elements read": _read_after(lambda x, i, y: x.at[i].set(y[0]), width=2),
+        "two elements set": _read_after(lambda x, i, y: lax.dynamic_update_slice(x, y, (i,))),
+        "an element mapped": _read_after(lambda x, i, y: x.at[i].apply(jnp.tanh)),
+        "two updates by one scatter": _read_after(
+            lambda x, i, y: x.at[jnp.stack([i, i + 2])].set(y)
+        ),
+    },
     "update-of-select": {
         "another array": program(
             lambda x, y, p, i: jnp.where(p > 0, x.at[i].set(1), y), "6 6 f32: s32:"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
@@ -198,6 +199,17 @@ bool IsPointwise(const Instruction* instruction) {
     }
   }
   return true;
+}
+
+bool IsComputedAlike(const Instruction* one, const Instruction* two, int hops) {
+  if (one == two) return true;
+  if (hops == kAlikeReach) return false;
+  const auto equal_operands = [&](const Instruction* first, const Instruction* second) {
+    return IsComputedAlike(first, second, hops + 1);
+  };
+  const auto equal_computations = [](const xla::HloComputation* first,
+                                     const xla::HloComputation* second) { return first == second; };
+  return one->Identical(*two, equal_operands, equal_computations, /*layout_sensitive=*/false);
 }
 
 bool IsUniform(const Instruction* instruction) {

@@ -33,6 +33,13 @@ bool IsRing(xla::PrimitiveType type);
 bool SameArray(const Instruction* one, const Instruction* two);
 bool SameType(const Instruction* one, const Instruction* two);
 
+// How far IsComputedAlike reads: hops to operands.
+inline constexpr int kAlikeReach = 7;
+
+// Returns true if two values are computed alike from the same ones. JAX computes indices anew for
+// each use.
+bool IsComputedAlike(const Instruction* one, const Instruction* two, int hops = 0);
+
 // Returns true if two shapes have the same dimensions, except for one.
 bool SameElsewhere(const xla::Shape& one, const xla::Shape& two, int64_t dimension);
 

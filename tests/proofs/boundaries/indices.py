@@ -49,6 +49,19 @@ def _selected(dims: str) -> Callable[[], str]:
     return of(function, f"4x6 {dims} s32: 4x2")
 
 
+def _read(width: int, update: Callable[[Any, Any, Any], Any]) -> Callable[[], str]:
+    """Returns a read of so many elements after an update."""
+
+    def function(x: Any, i: Any, k: Any, y: Any) -> Any:
+        return lax.dynamic_slice(update(x, i, y), (k,), (width,))
+
+    return of(function, "6 s32: s32: 2")
+
+
+def _set(x: Any, i: Any, y: Any) -> Any:
+    return x.at[i].set(y[0])
+
+
 def _scattered(method: str, *places: int) -> Callable[[], str]:
     """Returns a scatter to known rows."""
     return of(lambda x, y: getattr(x.at[np.array(places)], method)(y), f"4x3 {len(places)}x3")
@@ -77,6 +90,24 @@ INDICES = (
         "update-of-select",
         "the predicate is the same for all elements of a slice that is updated",
         either(_selected("4"), _selected("4x6")),
+    ),
+    Boundary(
+        "read-before-update",
+        "an update by one element",
+        either(
+            _read(1, _set),
+            _read(1, lambda x, i, y: lax.dynamic_update_slice(x, y, (i,))),
+        ),
+    ),
+    Boundary(
+        "read-before-update",
+        "a read of one element",
+        either(_read(1, _set), _read(2, _set)),
+    ),
+    Boundary(
+        "read-before-update",
+        "a scatter sets it",
+        either(_read(1, _set), _read(1, lambda x, i, y: x.at[i].apply(jnp.tanh))),
     ),
     *(
         boundary

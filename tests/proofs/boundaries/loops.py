@@ -44,6 +44,11 @@ def _columns(count: int, limit: Any = None) -> str:
     return lowered(run, array(count, 8), array(dtype="int32"))
 
 
+def _updates(step: Callable[..., Any]) -> Callable[[], str]:
+    """Returns a loop that updates a row."""
+    return of(lambda x, i: lax.fori_loop(0, 4, lambda k, x: step(x, i, k), x), "6 s32:")
+
+
 def _unrolled(least: int) -> MakeProgram:
     return lambda n: _loop(least, None if n else "given")
 
@@ -122,6 +127,32 @@ LOOPS = (
         either(
             lambda: _scan(14),
             of(jax.grad(lambda x: lax.associative_scan(jnp.multiply, x).sum()), "14"),
+        ),
+    ),
+    Boundary(
+        "carried-element",
+        "all iterations update one element at the same place",
+        either(
+            _updates(lambda x, i, k: x.at[i].add(k)), _updates(lambda x, i, k: x.at[i + k].add(k))
+        ),
+    ),
+    Boundary(
+        "carried-element",
+        "read single elements",
+        either(
+            _updates(lambda x, i, k: x.at[i].add(x[k])),
+            _updates(lambda x, i, k: x.at[i].add(x.sum() * k)),
+        ),
+    ),
+    Boundary(
+        "carried-element",
+        "the condition of the loop does not read the array",
+        either(
+            of(lambda x, i: lax.fori_loop(0, i, lambda _, x: x.at[i].add(1), x), "6 s32:"),
+            of(
+                lambda x, i: lax.while_loop(lambda x: x[i] < 4, lambda x: x.at[i].add(1), x),
+                "6 s32:",
+            ),
         ),
     ),
     Boundary(

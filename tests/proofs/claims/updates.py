@@ -10,7 +10,7 @@ from tests.proofs.claim import claim
 from tests.proofs.claims.class_sums import booleans
 from tests.proofs.claims.indexing import between
 from tests.proofs.language import Array, Indices, array, chosen, integers, pointwise, summed
-from tests.proofs.prover import Equation, Sizes, Statement
+from tests.proofs.prover import Equation, Lemma, Sizes, Statement
 from tests.proofs.sums import Formula
 
 
@@ -55,6 +55,77 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
         chosen(holds, scattered(place), x),
         scattered(lambda q: z3.If(holds(q), place(q), nowhere)),
     )
+
+
+@claim(
+    "read-before-update",
+    conditions="an update by one element, and a read of one element; a scatter sets it, or adds to "
+    "it, multiplies it, or takes a maximum or minimum",
+    wrong="the index of a scatter is clamped",
+    argument="For one update; a chain of them is an induction. Places of arrays of more dimensions "
+    "are equal if their indices along each are.",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    n = sizes("n")
+    x, y = array("x", n=n), array("y")
+    index, k = z3.Int("index"), z3.Int("k")
+    clamped = between(index, 0, n.length - 1)
+    read = between(k, 0, n.length - 1)
+    for place, compared in ((clamped, clamped), (index, clamped if wrong else index)):
+        updated = chosen(lambda q, place=place: place == q["n"], pointwise("f", x, y), x, n=n)
+        old = x.without("n", read)
+        yield Equation(
+            updated.without("n", read),
+            chosen(lambda _, compared=compared: compared == read, pointwise("f", old, y), old),
+        )
+
+
+@claim(
+    "carried-element",
+    conditions="all iterations update one element at the same place, and read single elements; the "
+    "condition of the loop does not read the array",
+    wrong="the array is updated after the loop although the place is outside of it",
+    argument="By induction over the iterations: elements of the array are the carried one at the "
+    "place and those of the array before the loop elsewhere. So all that is read is the same, and "
+    "what an iteration computes of it. Where the place is outside, no element is the carried one.",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    values = z3.DeclareSort("Value")
+    updated = z3.Function("updated", values, values, values)
+    before, array_now = (z3.Array(name, z3.IntSort(), values) for name in ("before", "now"))
+    element, added = z3.Consts("element added", values)
+    size, index, read, k = z3.Ints("size index read k")
+    clamped = between(index, 0, size - 1)
+    inside = clamped == index
+
+    def is_like(array: Formula, element: Formula, k: Formula) -> Formula:
+        return array[k] == z3.If(k == index, element, before[k])
+
+    def is_place(k: Formula) -> Formula:
+        return z3.And(k >= 0, k < size)
+
+    def set_at(array: Formula, value: Formula) -> Formula:
+        return z3.If(inside, z3.Store(array, index, value), array)
+
+    holds = is_like(array_now, element, k)
+    yield Lemma(  # the loop begins with what was updated before it at the same place
+        is_like(
+            set_at(before, updated(before[clamped], added)), updated(before[clamped], added), k
+        ),
+        (is_place(k),),
+    )
+    place = between(read, 0, size - 1)
+    yield Lemma(
+        array_now[place] == z3.If(index == place, element, before[place]),
+        (size >= 1, is_like(array_now, element, place)),
+    )
+    yield Lemma(
+        is_like(set_at(array_now, updated(array_now[index], added)), updated(element, added), k),
+        (is_place(k), holds, z3.Implies(inside, is_like(array_now, element, index))),
+    )
+    written = element if wrong else z3.If(inside, element, before[clamped])
+    after = z3.Store(before, clamped, written)
+    yield Lemma(array_now[k] == z3.Select(after, k), (is_place(k), holds))
 
 
 @claim(

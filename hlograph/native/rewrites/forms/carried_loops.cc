@@ -68,17 +68,6 @@ bool CopiesElements(const Instruction* instruction) {
                                                      : Shifts(instruction);
 }
 
-// The loop with the results of an iteration, for a plain loop. How often it runs is not known: the
-// fields about the counter say nothing.
-CountedLoop LoopOfAnyLength(const Instruction* instruction) {
-  CountedLoop loop;
-  loop.loop = instruction;
-  for (const Instruction* operand : loop.body()->root_instruction()->operands()) {
-    loop.results.push_back(Forwarded(operand));
-  }
-  return loop;
-}
-
 class HoistRearrangement : public FormRule {
  public:
   using FormRule::FormRule;

@@ -127,24 +127,10 @@ bool IsSameForAllRows(const Instruction* operand, int64_t index_dimensions) {
          (operand->dimensions().empty() || operand->dimensions(0) >= index_dimensions);
 }
 
-constexpr int kMaxIndexHops = 6;
-
-// Returns true if the two are computed alike from the same values. JAX computes indices anew for
-// each use.
-bool IsEqual(const Instruction* one, const Instruction* two, int hops = 0) {
-  if (one == two) return true;
-  if (hops > kMaxIndexHops) return false;
-  const auto equal_operands = [&](const Instruction* first, const Instruction* second) {
-    return IsEqual(first, second, hops + 1);
-  };
-  const auto equal_computations = [](const xla::HloComputation* first,
-                                     const xla::HloComputation* second) { return first == second; };
-  return one->Identical(*two, equal_operands, equal_computations, /*layout_sensitive=*/false);
-}
-
 bool GathersAlike(const Instruction* one, const Instruction* two) {
   const std::optional<RowGather> first = FindRowGather(one), second = FindRowGather(two);
-  return first.has_value() && second.has_value() && IsEqual(one->operand(1), two->operand(1)) &&
+  return first.has_value() && second.has_value() &&
+         IsComputedAlike(one->operand(1), two->operand(1)) &&
          first->index_dimensions == second->index_dimensions &&
          one->gather_dimension_numbers().index_vector_dim() ==
              two->gather_dimension_numbers().index_vector_dim() &&
@@ -172,7 +158,7 @@ class PointwiseBeforeGather : public FormRule {
  public:
   using FormRule::FormRule;
 
-  Reach reach() const override { return {.operands = kMaxIndexHops + 4}; }
+  Reach reach() const override { return {.operands = kAlikeReach + 3}; }
 
  protected:
   bool Matches(const Instruction* pointwise) const override {

@@ -240,16 +240,21 @@ bool IsPlainLoop(const Instruction* loop) {
       loop->while_condition()->root_instruction()->shape(), xla::PRED);
 }
 
+CountedLoop LoopOfAnyLength(const Instruction* instruction) {
+  CountedLoop loop;
+  loop.loop = instruction;
+  for (const Instruction* operand : loop.body()->root_instruction()->operands()) {
+    loop.results.push_back(Forwarded(operand));
+  }
+  return loop;
+}
+
 std::optional<CountedLoop> FindCountedLoop(const Instruction* instruction) {
   if (!IsPlainLoop(instruction)) return std::nullopt;
   const auto limit = LimitOf(instruction);
   if (!limit.has_value()) return std::nullopt;
-  CountedLoop loop;
-  loop.loop = instruction;
+  CountedLoop loop = LoopOfAnyLength(instruction);
   loop.counter = limit->element;
-  for (const Instruction* operand : loop.body()->root_instruction()->operands()) {
-    loop.results.push_back(Forwarded(operand));
-  }
   const auto start = StartOf(instruction, loop.counter);
   const auto step =
       StepOf(loop.body()->parameter_instruction(0), loop.results[loop.counter], loop.counter);

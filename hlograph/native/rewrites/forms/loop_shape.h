@@ -45,6 +45,10 @@ bool IsPlainLoop(const Instruction* loop);
 // None unless the loop counts from a constant to a constant by a constant step.
 std::optional<CountedLoop> FindCountedLoop(const Instruction* loop);
 
+// The loop with the results of an iteration, for a plain loop. How often it runs is not known: the
+// fields about the counter say nothing.
+CountedLoop LoopOfAnyLength(const Instruction* loop);
+
 // Returns what a chain of tuples that are taken apart again passes on.
 const Instruction* Forwarded(const Instruction* instruction);
 
@@ -86,6 +90,7 @@ class LoopEditor {
   Instruction* AddElement(Instruction* initial);
   // The element at `index` of the parameter, in the body.
   Instruction* Element(int64_t index) const;
+  void SetInitial(int64_t element, Instruction* value) { initials_[element] = value; }
   void SetResult(int64_t element, Instruction* value) { results_[element] = value; }
   int64_t size() const { return static_cast<int64_t>(results_.size()); }
 

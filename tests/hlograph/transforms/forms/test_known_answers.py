@@ -68,6 +68,37 @@ def test_chosen_updates_at_places_that_occur_twice():
     np.testing.assert_array_equal(result, [[0, 0, 0], rows[0] + rows[1], [0, 0, 0], rows[2]])
 
 
+@pytest.mark.parametrize("place", [0, 4, 5, -6])
+@pytest.mark.parametrize("trips", [0, 3])
+def test_a_carried_element_outside_of_the_array_changes_nothing(place, trips):
+    def function(x, place, trips):
+        def step(k, x):
+            return x.at[place].set(2 * x[place] + x[k] + 1, mode="drop")
+
+        return jax.lax.fori_loop(0, trips, step, x.at[place].add(1, mode="drop"))
+
+    x = np.arange(5, dtype=np.int32)
+    result = rewritten("carried-element", function, x, np.int32(place), np.int32(trips))
+    if 0 <= place < len(x):
+        x[place] += 1
+        for k in range(trips):
+            x[place] = 2 * x[place] + x[k] + 1
+    np.testing.assert_array_equal(result, x)
+
+
+@pytest.mark.parametrize("place", [2, 7, -9])
+def test_reads_before_updates_are_clamped_and_scatters_are_not(place):
+    def function(x, place):
+        scattered = x.at[place].set(9, mode="drop")
+        sliced = jax.lax.dynamic_update_slice(scattered, jnp.array([5], x.dtype), (place + 1,))
+        return jnp.stack([scattered[1], sliced[place], sliced.at[0].add(1)[0]])
+
+    x = np.arange(5, dtype=np.int32)
+    result = rewritten("read-before-update", function, x, np.int32(place))
+    expected = np.asarray(jax.jit(function)(x, np.int32(place)))
+    np.testing.assert_array_equal(result, expected)
+
+
 def test_known_positions_keep_negative_zeros_only_where_nothing_is_added():
     y = np.array([[-0.0, 1], [np.nan, -np.inf]], np.float32)
     places = np.array([3, 1])
