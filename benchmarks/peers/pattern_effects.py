@@ -87,12 +87,9 @@ def effects_of(program: str, outcomes: Iterable[PlanMeasurement]) -> list[Patter
     effects = []
     for step, ratio in ratios.items():
         if step.how and step != NO_PATTERNS:
-            beside = NO_PATTERNS if step.how == "only" else EnzymeStep(step.pipeline)
-            other = ratios.get(beside)
-            if ratio is not None and other is not None:
-                ratio = _over(ratio, other) if step.how == "only" else _over(other, ratio)
-            else:
-                ratio = None
+            is_alone = step.how == "only"
+            other = ratios.get(NO_PATTERNS if is_alone else EnzymeStep(step.pipeline))
+            ratio = _over(ratio, other) if is_alone else _over(other, ratio)
         effects.append(PatternEffect(program, step, ratio, ratios[step] is None))
     return effects
 
@@ -105,8 +102,10 @@ def _ratio_of(outcome: PlanMeasurement) -> Interval | None:
     return None if measured is None else Interval(measured.ratio, measured.low, measured.high)
 
 
-def _over(with_it: Interval, without: Interval) -> Interval:
+def _over(with_it: Interval | None, without: Interval | None) -> Interval | None:
     """Returns the ratio of two ratios, with the bounds that both intervals allow."""
+    if with_it is None or without is None:
+        return None
     return Interval(
         with_it.value / without.value, with_it.low / without.high, with_it.high / without.low
     )

@@ -184,8 +184,7 @@ def raced(
             measurements = keep(CacheKey.of(job), race.measurements)
             spent = max((outcome.when for outcome in measurements.read()), default=0.0)
             report = Race(job, settings, measurements, note, spent=spent).search()
-            if not report.interrupted:
-                report = with_kept_memory(job, report, race.budget, keeps=False)
+            report = with_kept_memory(job, report, race.budget, keeps=False)
         except HloError as error:
             return race.failed(str(error))
     if report.interrupted:

@@ -61,8 +61,7 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
         if refusal:
             words = f"{report.conclusion}; the stored plan is not used: {refusal}"
             report = replace(report, conclusion=words)
-        if not report.interrupted:
-            report = with_kept_memory(job, report, settings.budget, keeps=settings.process)
+        report = with_kept_memory(job, report, settings.budget, keeps=settings.process)
     # A search that was cut short, or timed nothing, does not say that there is no faster plan.
     new = report.outcomes[report.before :]
     if report.plan.is_empty and stored is not None and _is_unbeaten(stored, new):

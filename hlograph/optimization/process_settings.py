@@ -45,7 +45,7 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
 
     Args:
         job: The program and the conditions.
-        report: Report of a search.
+        report: Report of a search; one that was interrupted stays as it is.
         budget: Seconds of the search, of which the timing takes a tenth at most.
         keeps: True if a process may be made to keep freed memory: the plan says what that brings.
     """
@@ -55,7 +55,7 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
         return report
     if report.plan.default_fault:  # it cannot stand beside the plan
         return report
-    if report.plan.is_empty and not keeps:
+    if report.interrupted or (report.plan.is_empty and not keeps):
         return report
     effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
     try:

@@ -155,6 +155,13 @@ def test_programs_that_allocate_little_are_not_measured(told):
     assert not plans
 
 
+def test_searches_that_were_interrupted_end_at_once(told):
+    plans = told()
+    report = replace(_report(), interrupted=True)
+    assert with_kept_memory(_job(), report, 60.0, keeps=True) is report
+    assert not plans
+
+
 def test_page_faults_of_large_blocks_are_told(told):
     many = replace(_KEPT, faults_before=30_000, faults=20_000, ratio=1.0, low=0.9)
     told(KeptMemoryComparison(many, 1.0, False))
