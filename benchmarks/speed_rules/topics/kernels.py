@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
-from benchmarks.speed_rules.topics import sorting
+from benchmarks.speed_rules.topics import reductions, sorting
 
 WIDE = (*sorting.FLOATS, jnp.int32, jnp.uint32, jnp.int16, jnp.uint16)
 """Types that kernels select from."""
@@ -170,6 +170,10 @@ def scatter_adds(rng: Random, dtypes: tuple[Any, ...]) -> str:
     return lowered(function, labels, *arrays)
 
 
+def _cumulative(rng: Random, dtypes: tuple[Any, ...]) -> str:
+    return reductions.cumulative(rng, reductions.ALL, dtypes, lengths=(8, 20, 128, 257, 600))
+
+
 def int8_products(rng: Random) -> str:
     """Draws products of integers of 8 bits."""
     depth, columns = rng.randint(1, 70), rng.randint(1, 40)
@@ -229,6 +233,8 @@ def solved_by(
     return lax.linalg.triangular_solve(matrices, right, left_side=left_side, lower=lower)
 
 
+FLOATS = (jnp.float32, jnp.float64)
+INTEGERS = (jnp.int32, jnp.uint32)
 PROGRAMS: Programs = {}
 KERNELS: Programs = {
     "kernel-sort": lambda rng: sorting.sorts(rng, minor=True, types=SORTED),
@@ -236,8 +242,10 @@ KERNELS: Programs = {
     "kernel-top-k": lambda rng: rng.choice(_TOP_K)(rng, WIDE),
     "kernel-binary-search": searches,
     "kernel-threefry": random_bits,
-    "kernel-scatter-add": lambda rng: scatter_adds(rng, (jnp.float32, jnp.float64)),
-    "kernel-scatter-add:integers": lambda rng: scatter_adds(rng, (jnp.int32, jnp.uint32)),
+    "kernel-scatter-add": lambda rng: scatter_adds(rng, FLOATS),
+    "kernel-scatter-add:integers": lambda rng: scatter_adds(rng, INTEGERS),
+    "kernel-cumulative": lambda rng: _cumulative(rng, FLOATS),
+    "kernel-cumulative:integers": lambda rng: _cumulative(rng, INTEGERS),
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,
@@ -387,6 +395,16 @@ REFUSED: Refused = {
     "kernel-scatter-add:integers": {
         "sums of floats": program(partial(row_sums, count=9), "s32:2000 2000"),
         "numbers of eight bits to add": program(partial(row_sums, count=9), "s32:2000 u8:2000"),
+    },
+    "kernel-cumulative": {
+        "cumulative sums of integers": program(lax.cumsum, "s32:32"),
+        "cumulative sums of half precision": program(lax.cumsum, "bf16:32"),
+        "windows of a few elements": program(reductions.moving, "2x32"),
+        "too few elements to cumulate": program(lax.cumsum, "7"),
+    },
+    "kernel-cumulative:integers": {
+        "cumulative sums of floats": program(lax.cumsum, "32"),
+        "cumulative sums of eight bits": program(lax.cumsum, "u8:32"),
     },
     "kernel-int8-product": {
         "sums of eight bits": program(jnp.matmul, "s8:4x8 s8:8x16"),

@@ -99,14 +99,19 @@ def products_of_cosines(values: jax.Array) -> Any:
     return jnp.cumprod(jnp.cos(values * 0.01), axis=-1)
 
 
-def cumulative(rng: Random, functions: tuple[Callable[..., Any], ...]) -> str:
+def cumulative(
+    rng: Random,
+    functions: tuple[Callable[..., Any], ...],
+    dtypes: tuple[Any, ...] = (jnp.float32, jnp.int32),
+    lengths: tuple[int, ...] = (8, 20, 128, 129, 200, 8200),
+) -> str:
     """Draws a cumulative operation along any dimension, from either end."""
     sizes = [rng.randint(1, 4) for _ in range(rng.randint(0, 2))]
     axis, reverse = rng.randint(0, len(sizes)), rng.random() < 0.5
-    sizes.insert(axis, rng.choice([8, 20, 128, 129, 200, 8200]))
+    sizes.insert(axis, rng.choice(lengths))
     function = rng.choice(functions)
-    dtype = rng.choice([jnp.float32, jnp.int32])
-    values = jnp.sin if dtype == jnp.float32 else jnp.negative
+    dtype = rng.choice(dtypes)
+    values = jnp.sin if jnp.issubdtype(dtype, jnp.floating) else jnp.negative
     shape = array(*sizes, dtype=dtype)
     return lowered(lambda x: function(values(x), axis=axis, reverse=reverse), shape)
 
@@ -116,7 +121,8 @@ OTHERS = (lax.cumprod, lax.cummax, lax.cummin)
 ALL = (*SUMS, *OTHERS)
 
 
-def _moving(x: Any) -> Any:
+def moving(x: Any) -> Any:
+    """Returns sums of four neighbours."""
     return lax.reduce_window(x, 0.0, lax.add, (1, 4), (1, 1), "SAME")
 
 
@@ -262,12 +268,12 @@ REFUSED: Refused = {
     },
     "cumulative-sum-in-blocks": {
         "product": program(lax.cumprod, "32"),
-        "short windows": program(_moving, "2x32"),
+        "short windows": program(moving, "2x32"),
         "few elements": program(lax.cumsum, "7"),
     },
     "cumulative-in-blocks": {"sum": program(lax.cumsum, "32")},
     "cumulative-by-loop": {
-        "short windows": program(_moving, "2x32"),
+        "short windows": program(moving, "2x32"),
         "few elements": program(lax.cumsum, "4"),
         "long sums": program(lax.cumsum, "32768"),
     },

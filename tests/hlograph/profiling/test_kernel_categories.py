@@ -128,3 +128,9 @@ def test_custom_calls(target, expected):
 )
 def test_library_of_dots_and_convolutions(line, library):
     assert _of(line)[1] == library
+
+
+@pytest.mark.parametrize("target", sorted({rule.kernel for rule in hlograph.rules if rule.kernel}))
+def test_every_native_kernel_has_a_kind(target):
+    line = f'f32[8,8]{{1,0}} custom-call(%x), custom_call_target="{target}"'
+    assert _of(line)[0] != "other"

@@ -1,5 +1,7 @@
 // Cumulative sums, products and extremes, which JAX writes as windows over all that is before each
 // element: in blocks, or one after the other.
+#include "hlograph/native/rewrites/forms/scans.h"
+
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -33,56 +35,8 @@ constexpr int64_t kShortest = 8;       // elements from which a form can pay
 constexpr int64_t kMostTerms = 16384;  // added one after the other, for rounding errors
 constexpr int64_t kLongest = 1 << 24;
 
-// A reduce-window whose windows are all elements up to each one, or from it on.
-struct Cumulative {
-  Opcode opcode = Opcode::kAdd;
-  int64_t dimension = 0;
-  bool reversed = false;
-};
-
 bool IsFloating(const Instruction* array) {
   return xla::primitive_util::IsFloatingPointType(array->shape().element_type());
-}
-
-std::optional<Cumulative> FindCumulative(const Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kReduceWindow || !IsPlain(instruction) ||
-      instruction->operand_count() != 2 || !SameArray(instruction, instruction->operand(0)) ||
-      !SameType(instruction, instruction->operand(1))) {
-    return std::nullopt;
-  }
-  const xla::PrimitiveType type = instruction->shape().element_type();
-  if (type != xla::F32 && type != xla::F64 && type != xla::S32 && type != xla::U32) {
-    return std::nullopt;
-  }
-  const auto opcode = CombinationOf(
-      instruction, {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum});
-  const absl::Span<const int64_t> sizes = instruction->shape().dimensions();
-  const xla::Window& window = instruction->window();
-  if (!opcode.has_value() || window.dimensions_size() != static_cast<int>(sizes.size())) {
-    return std::nullopt;
-  }
-  Cumulative found{*opcode, -1, false};
-  for (int i = 0; i < window.dimensions_size(); ++i) {
-    const xla::WindowDimension& one = window.dimensions(i);
-    if (one.stride() != 1 || one.base_dilation() != 1 || one.window_dilation() != 1 ||
-        one.window_reversal()) {
-      return std::nullopt;
-    }
-    const int64_t low = one.padding_low(), high = one.padding_high();
-    if (one.size() == 1 && low == 0 && high == 0) continue;
-    const bool forwards = low == sizes[i] - 1 && high == 0;
-    const bool backwards = low == 0 && high == sizes[i] - 1;
-    if (found.dimension >= 0 || one.size() != sizes[i] || (!forwards && !backwards)) {
-      return std::nullopt;
-    }
-    found.dimension = i;
-    found.reversed = backwards;
-  }
-  if (found.dimension < 0) return std::nullopt;
-  const int64_t size = sizes[found.dimension];
-  const bool fits =
-      size >= kShortest && xla::ShapeUtil::ElementsIn(instruction->shape()) <= kLongest;
-  return fits ? std::make_optional(found) : std::nullopt;
 }
 
 // The order of dimensions that has one of them at an end, and the others as they were.
@@ -247,6 +201,47 @@ class CumulativeByLoop : public FormRule {
 };
 
 }  // namespace
+
+std::optional<Cumulative> FindCumulative(const Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kReduceWindow || !IsPlain(instruction) ||
+      instruction->operand_count() != 2 || !SameArray(instruction, instruction->operand(0)) ||
+      !SameType(instruction, instruction->operand(1))) {
+    return std::nullopt;
+  }
+  const xla::PrimitiveType type = instruction->shape().element_type();
+  if (type != xla::F32 && type != xla::F64 && type != xla::S32 && type != xla::U32) {
+    return std::nullopt;
+  }
+  const auto opcode = CombinationOf(
+      instruction, {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum});
+  const absl::Span<const int64_t> sizes = instruction->shape().dimensions();
+  const xla::Window& window = instruction->window();
+  if (!opcode.has_value() || window.dimensions_size() != static_cast<int>(sizes.size())) {
+    return std::nullopt;
+  }
+  Cumulative found{*opcode, -1, false};
+  for (int i = 0; i < window.dimensions_size(); ++i) {
+    const xla::WindowDimension& one = window.dimensions(i);
+    if (one.stride() != 1 || one.base_dilation() != 1 || one.window_dilation() != 1 ||
+        one.window_reversal()) {
+      return std::nullopt;
+    }
+    const int64_t low = one.padding_low(), high = one.padding_high();
+    if (one.size() == 1 && low == 0 && high == 0) continue;
+    const bool forwards = low == sizes[i] - 1 && high == 0;
+    const bool backwards = low == 0 && high == sizes[i] - 1;
+    if (found.dimension >= 0 || one.size() != sizes[i] || (!forwards && !backwards)) {
+      return std::nullopt;
+    }
+    found.dimension = i;
+    found.reversed = backwards;
+  }
+  if (found.dimension < 0) return std::nullopt;
+  const int64_t size = sizes[found.dimension];
+  const bool fits =
+      size >= kShortest && xla::ShapeUtil::ElementsIn(instruction->shape()) <= kLongest;
+  return fits ? std::make_optional(found) : std::nullopt;
+}
 
 const RuleTopic kScanForms(320, [](std::vector<RulePtr>& rules) {
   rules.push_back(std::make_unique<InBlocks>(

@@ -54,6 +54,10 @@ CallAttributes& CallAttributes::Add(const std::string& name, double value) {
   return AddText(name, absl::StrFormat("%.17e : f64", value));
 }
 
+CallAttributes& CallAttributes::Add(const std::string& name, const std::string& value) {
+  return AddText(name, absl::StrCat("\"", value, "\""));
+}
+
 CallAttributes& CallAttributes::Add(const std::string& name, const std::vector<int64_t>& values) {
   return AddText(name, absl::StrCat("array<i64: ", absl::StrJoin(values, ", "), ">"));
 }

@@ -46,6 +46,7 @@ class CallAttributes {
   CallAttributes& Add(const std::string& name, bool value);
   CallAttributes& Add(const std::string& name, int64_t value);
   CallAttributes& Add(const std::string& name, double value);
+  CallAttributes& Add(const std::string& name, const std::string& value);
   CallAttributes& Add(const std::string& name, const std::vector<int64_t>& values);
   std::string text() const { return "{" + text_ + "}"; }
 

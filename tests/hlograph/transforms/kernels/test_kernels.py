@@ -54,6 +54,13 @@ WRONG = {
     },
     "kernel-scatter-add": {"rows of another argument": ("(x, i, y)", "(x, i, z)")},
     "kernel-scatter-add:integers": {"no initial sums": ("(x, i, y)", "(w, i, y)")},
+    "kernel-cumulative": {
+        "another operation": ('operation = "add"', 'operation = "maximum"'),
+        "the other dimension": ("dimension = 1", "dimension = 0"),
+    },
+    "kernel-cumulative:integers": {
+        "from the other end": ("reversed = false", "reversed = true"),
+    },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
     },
@@ -126,6 +133,8 @@ ENTRY main {
         lambda keys: jax.vmap(partial(jax.random.bits, shape=(3, 99)))(keys[:4]),
         array(5, 2, dtype="uint32"),
     ),
+    "kernel-cumulative": lowered(partial(jnp.cumsum, axis=1), array(9, 33)),
+    "kernel-cumulative:integers": lowered(jnp.cumsum, array(33, dtype="int32")),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
