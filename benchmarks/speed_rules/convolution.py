@@ -101,7 +101,9 @@ def draw_axes(
     return tuple(axes)
 
 
-def draw_convolution(rng: Random, axes: Sequence[Axis], **sizes: int) -> str:
+def draw_convolution(
+    rng: Random, axes: Sequence[Axis], *, kinds: Sequence[str] = KINDS, **sizes: int
+) -> str:
     """Draws the layout and the type of a convolution of these axes and sizes."""
     spatial = "".join(str(i) for i in range(len(axes)))
     usual = [
@@ -110,4 +112,4 @@ def draw_convolution(rng: Random, axes: Sequence[Axis], **sizes: int) -> str:
     ]
     mixed = ["".join(rng.sample(roles + spatial, len(roles + spatial))) for roles in ROLES]
     labels = rng.choice([*usual, (mixed[0], mixed[1], mixed[2])])
-    return HloConvolution(tuple(axes), **sizes, kind=rng.choice(KINDS), labels=labels).text()
+    return HloConvolution(tuple(axes), **sizes, kind=rng.choice(kinds), labels=labels).text()

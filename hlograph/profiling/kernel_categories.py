@@ -84,6 +84,7 @@ _KIND_OF_TARGET = (
     ("kernel.binary_search", GATHER),
     ("kernel.scatter_add", GATHER),
     ("kernel.cumulative", REDUCTION),
+    ("kernel.convolution", CONVOLUTION),
     ("PadToStatic", MOVEMENT),
     ("SliceToDynamic", MOVEMENT),
     ("fft", FFT),

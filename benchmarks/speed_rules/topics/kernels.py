@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -11,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from benchmarks.speed_rules.convolution import Axis, HloConvolution, draw_axes, draw_convolution
 from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
-from benchmarks.speed_rules.topics import reductions, sorting
+from benchmarks.speed_rules.topics import convolutions, reductions, sorting
 
 WIDE = (*sorting.FLOATS, jnp.int32, jnp.uint32, jnp.int16, jnp.uint16)
 """Types that kernels select from."""
@@ -174,6 +176,18 @@ def _cumulative(rng: Random, dtypes: tuple[Any, ...]) -> str:
     return reductions.cumulative(rng, reductions.ALL, dtypes, lengths=(8, 20, 128, 257, 600))
 
 
+def wide_convolutions(rng: Random) -> str:
+    """Draws convolutions of many channels, with many positions of a window or with few."""
+    axes = [replace(axis, taps=max(axis.taps, 2)) for axis in draw_axes(rng, most=2)]
+    axes = [axis if axis.positions > 0 else replace(axis, low=2, high=2) for axis in axes]
+    if rng.random() < 0.4:  # as gradients of kernels
+        axes = [replace(axis, size=7, taps=6, low=1, high=1, dilation=1) for axis in axes]
+    sizes = {"batch": rng.randint(1, 3), "channels": rng.randint(16, 20)}
+    return draw_convolution(
+        rng, axes, kinds=("f32", "f64"), features=rng.choice((32, 37, 70)), **sizes
+    )
+
+
 def int8_products(rng: Random) -> str:
     """Draws products of integers of 8 bits."""
     depth, columns = rng.randint(1, 70), rng.randint(1, 40)
@@ -246,6 +260,7 @@ KERNELS: Programs = {
     "kernel-scatter-add:integers": lambda rng: scatter_adds(rng, INTEGERS),
     "kernel-cumulative": lambda rng: _cumulative(rng, FLOATS),
     "kernel-cumulative:integers": lambda rng: _cumulative(rng, INTEGERS),
+    "kernel-convolution": wide_convolutions,
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,
@@ -405,6 +420,20 @@ REFUSED: Refused = {
     "kernel-cumulative:integers": {
         "cumulative sums of floats": program(lax.cumsum, "32"),
         "cumulative sums of eight bits": program(lax.cumsum, "u8:32"),
+    },
+    "kernel-convolution": {
+        "gaps between the elements": program(
+            partial(convolutions.upsampled, stride=2), "1x8x8x16 3x3x16x32"
+        ),
+        "groups of channels": program(
+            partial(convolutions.convolved, groups=2), "1x8x8x32 3x3x16x32"
+        ),
+        "one tap": program(convolutions.convolved, "1x8x8x16 1x1x16x32"),
+        "three dimensions of space": HloConvolution((Axis(),) * 3, channels=16, features=32).text,
+        "few products": program(convolutions.convolved, "1x4x4x1 3x3x1x1"),
+        "half precision to convolve": program(
+            convolutions.convolved, "bf16:1x8x8x16 bf16:3x3x16x32"
+        ),
     },
     "kernel-int8-product": {
         "sums of eight bits": program(jnp.matmul, "s8:4x8 s8:8x16"),

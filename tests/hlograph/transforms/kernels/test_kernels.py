@@ -18,6 +18,7 @@ import hlograph
 from benchmarks.speed_rules.catalogue import KERNELS
 from benchmarks.speed_rules.lowering import array, lowered
 from benchmarks.speed_rules.topics import kernels
+from benchmarks.speed_rules.topics.convolutions import convolved
 from hlograph.execution.equivalence.arrays import signature_of
 from hlograph.execution.equivalence.engines import Limits, make_runner
 from tests.hlograph.transforms.kernels.kernel_checks import (
@@ -60,6 +61,14 @@ WRONG = {
     },
     "kernel-cumulative:integers": {
         "from the other end": ("reversed = false", "reversed = true"),
+    },
+    "kernel-convolution": {
+        "another padding": ("lows = array<i64: 1, 0>", "lows = array<i64: 0, 0>"),
+        "taps in the other order": ("reversed = array<i64: 0, 0>", "reversed = array<i64: 1, 0>"),
+        "features for channels": (
+            "kernel = array<i64: 0, 1, 2, 3>",
+            "kernel = array<i64: 0, 1, 3, 2>",
+        ),
     },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
@@ -135,6 +144,9 @@ ENTRY main {
     ),
     "kernel-cumulative": lowered(partial(jnp.cumsum, axis=1), array(9, 33)),
     "kernel-cumulative:integers": lowered(jnp.cumsum, array(33, dtype="int32")),
+    "kernel-convolution": lowered(
+        partial(convolved, padding=((1, 1), (0, 0))), array(2, 6, 5, 16), array(3, 3, 16, 16)
+    ),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)

@@ -1,0 +1,115 @@
+// Parts of convolutions: their axes, rows of the input with zeros around them, panels of the
+// kernel.
+#ifndef HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_
+#define HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "hlograph/native/custom_calls/product_tiles.h"
+
+namespace hlograph {
+
+// A spatial dimension: tap k at position p meets the element p * stride + k * dilation - low.
+struct Axis {
+  int64_t size = 1, taps = 1, positions = 1;
+  int64_t stride = 1, dilation = 1, low = 0;
+  bool reversed = false;
+  int64_t tap_step = 0;  // from a tap to the next one, in the elements of the kernel
+
+  int64_t Reach(int64_t count_of_positions, int64_t count_of_taps) const {
+    return (count_of_positions - 1) * stride + (count_of_taps - 1) * dilation + 1;
+  }
+};
+
+// A convolution. The input is [images][rows][columns][channels]. Channels are summed over, or
+// images are if `by_kernel`: each channel is convolved alone then, as in gradients by the kernel.
+template <typename T>
+struct Convolution {
+  const T* input;
+  const T* kernel;
+  T* output;  // [images][rows][columns][features]; [rows][columns][channels][features] if by_kernel
+  int64_t images, channels, features;
+  int64_t input_step,
+      feature_step;  // in the elements of the kernel, along what is summed, features
+  std::array<Axis, 2> axes;
+  bool by_kernel;
+
+  const Axis& rows() const { return axes[0]; }
+  const Axis& columns() const { return axes[1]; }
+  int64_t width() const { return columns().Reach(columns().positions, columns().taps); }
+};
+
+// Elements of the kernel, a row of a panel for each: the first one, and the step to the next.
+struct KernelRun {
+  int64_t first, step, count;
+};
+
+// What is multiplied at once: of the input and of the kernel.
+struct Depth {
+  std::vector<Run> runs;
+  std::vector<KernelRun> kernel;
+  int64_t count = 0;
+
+  // Adds neighbours, which lie `input_step` apart in the input.
+  void Add(int64_t first, int64_t input_step, const KernelRun& run) {
+    count += run.count;
+    if (!runs.empty() && runs.back().first + runs.back().count * input_step == first) {
+      runs.back().count += run.count;
+    } else {
+      runs.push_back({first, run.count});
+    }
+    if (!kernel.empty() && kernel.back().step == run.step &&
+        kernel.back().first + kernel.back().count * run.step == run.first) {
+      kernel.back().count += run.count;
+    } else {
+      kernel.push_back(run);
+    }
+  }
+};
+
+// Copies rows of an image with the zeros around them: row 0 is that of `from` in the image.
+template <typename T>
+void CopyRows(const Convolution<T>& convolution, int64_t image, int64_t from, int64_t count,
+              T* to) {
+  const int64_t channels = convolution.channels, width = convolution.width();
+  const int64_t size = convolution.columns().size, low = convolution.columns().low;
+  const int64_t begin = std::clamp<int64_t>(low, 0, width);
+  const int64_t end = std::clamp<int64_t>(low + size, begin, width);
+  for (int64_t i = 0; i < count; ++i, to += width * channels) {
+    const int64_t row = from + i;
+    if (row < 0 || row >= convolution.rows().size) {
+      std::fill_n(to, width * channels, T{0});
+      continue;
+    }
+    const T* const first =
+        convolution.input + (image * convolution.rows().size + row) * size * channels;
+    std::fill_n(to, begin * channels, T{0});
+    std::copy_n(first + (begin - low) * channels, (end - begin) * channels, to + begin * channels);
+    std::fill_n(to + end * channels, (width - end) * channels, T{0});
+  }
+}
+
+// Copies columns of the kernel to a panel, with zeros up to its width.
+template <typename T>
+void PackPanel(const Convolution<T>& convolution, const Depth& depth, int64_t feature,
+               int64_t features, T* panel) {
+  const int64_t width = PanelWidth<T>(features), step = convolution.feature_step;
+  for (const KernelRun& run : depth.kernel) {
+    const T* from = convolution.kernel + run.first + feature * step;
+    for (int64_t k = 0; k < run.count; ++k, from += run.step, panel += width) {
+      for (int64_t i = 0; i < features; ++i) panel[i] = from[i * step];
+      std::fill(panel + features, panel + width, T{0});
+    }
+  }
+}
+
+inline int64_t TapOf(const Axis& axis, int64_t tap) {
+  return (axis.reversed ? axis.taps - 1 - tap : tap) * axis.tap_step;
+}
+
+}  // namespace hlograph
+
+#endif  // HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_

@@ -1,0 +1,147 @@
+#include "hlograph/native/custom_calls/product_tiles.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace hlograph {
+namespace {
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HLOGRAPH_AVX512 __attribute__((target("arch=x86-64-v4")))
+#define HLOGRAPH_AVX2 __attribute__((target("arch=x86-64-v3")))
+#define HLOGRAPH_INLINE __attribute__((always_inline)) inline
+
+template <typename T, int bytes>
+struct VectorOf {
+  using Type __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias)) = T;
+};
+
+constexpr int64_t kTileRows = 6;
+constexpr int kWideBytes = 64, kNarrowBytes = 32;  // of a vector with AVX-512 and with AVX2
+constexpr int kWide = 4, kNarrow = 2;              // vectors of a panel's row, at most
+
+// Sums of a tile stay in registers for the whole depth.
+template <typename T, int bytes, int rows, int vectors>
+HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* products,
+                                  int64_t stride) {
+  using Vector = typename VectorOf<T, bytes>::Type;
+  constexpr int64_t kLanes = bytes / sizeof(T);
+  Vector sums[rows][vectors];
+  for (int i = 0; i < rows; ++i) {
+    for (int v = 0; v < vectors; ++v) {
+      sums[i][v] = tiles.adds ? *reinterpret_cast<const Vector*>(products + i * stride + v * kLanes)
+                              : Vector{};
+    }
+  }
+  const T* panel = tiles.panel;
+  for (const Run& run : tiles.depth) {
+    const T* left[rows];
+    for (int i = 0; i < rows; ++i) left[i] = tiles.left + tiles.rows[row + i] + run.first;
+    for (int64_t k = 0; k < run.count; ++k, panel += vectors * kLanes) {
+      for (int v = 0; v < vectors; ++v) {
+        const Vector right = *reinterpret_cast<const Vector*>(panel + v * kLanes);
+        for (int i = 0; i < rows; ++i) sums[i][v] += left[i][k * tiles.step] * right;
+      }
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int v = 0; v < vectors; ++v) {
+      *reinterpret_cast<Vector*>(products + i * stride + v * kLanes) = sums[i][v];
+    }
+  }
+}
+
+// Multiplies a tile whose products may be fewer than the columns of the panel.
+template <typename T, int bytes, int rows, int vectors>
+HLOGRAPH_INLINE void MultiplyColumns(const TileProducts<T>& tiles, int64_t row) {
+  constexpr int64_t kColumns = vectors * bytes / sizeof(T);
+  T* const products = tiles.products + row * tiles.stride;
+  if (tiles.columns == kColumns) {
+    return MultiplyTile<T, bytes, rows, vectors>(tiles, row, products, tiles.stride);
+  }
+  T whole[rows * kColumns] = {};
+  for (int i = 0; i < rows && tiles.adds; ++i) {
+    std::copy_n(products + i * tiles.stride, tiles.columns, whole + i * kColumns);
+  }
+  MultiplyTile<T, bytes, rows, vectors>(tiles, row, whole, kColumns);
+  for (int i = 0; i < rows; ++i) {
+    std::copy_n(whole + i * kColumns, tiles.columns, products + i * tiles.stride);
+  }
+}
+
+template <typename T, int bytes, int vectors>
+HLOGRAPH_INLINE void MultiplyRows(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
+  int64_t row = begin;
+  for (; row + kTileRows <= end; row += kTileRows) {
+    MultiplyColumns<T, bytes, kTileRows, vectors>(tiles, row);
+  }
+  for (; row + 2 <= end; row += 2) MultiplyColumns<T, bytes, 2, vectors>(tiles, row);
+  if (row < end) MultiplyColumns<T, bytes, 1, vectors>(tiles, row);
+}
+
+template <typename T>
+HLOGRAPH_AVX512 void MultiplyWide(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
+  switch (PanelWidth<T>(tiles.columns) * sizeof(T) / kWideBytes) {
+    case 1:
+      return MultiplyRows<T, kWideBytes, 1>(tiles, begin, end);
+    case 2:
+      return MultiplyRows<T, kWideBytes, 2>(tiles, begin, end);
+    case 3:
+      return MultiplyRows<T, kWideBytes, 3>(tiles, begin, end);
+    default:
+      return MultiplyRows<T, kWideBytes, kWide>(tiles, begin, end);
+  }
+}
+
+template <typename T>
+HLOGRAPH_AVX2 void MultiplyNarrow(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
+  if (PanelWidth<T>(tiles.columns) * sizeof(T) == kNarrowBytes) {
+    return MultiplyRows<T, kNarrowBytes, 1>(tiles, begin, end);
+  }
+  MultiplyRows<T, kNarrowBytes, kNarrow>(tiles, begin, end);
+}
+
+bool IsWide() {
+  static const bool is_wide = __builtin_cpu_supports("x86-64-v4");
+  return is_wide;
+}
+
+}  // namespace
+
+bool HasFusedMultiplyAdd() { return __builtin_cpu_supports("x86-64-v3"); }
+
+template <typename T>
+int64_t PanelWidth(int64_t columns) {
+  const int64_t lanes = (IsWide() ? kWideBytes : kNarrowBytes) / sizeof(T);
+  const int64_t vectors = IsWide() ? kWide : kNarrow;
+  return std::min((columns + lanes - 1) / lanes, vectors) * lanes;
+}
+
+template <typename T>
+void MultiplyTiles(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
+  (IsWide() ? MultiplyWide<T> : MultiplyNarrow<T>)(tiles, begin, end);
+}
+
+#else
+
+}  // namespace
+
+bool HasFusedMultiplyAdd() { return false; }
+
+template <typename T>
+int64_t PanelWidth(int64_t) {
+  return 64 / sizeof(T);
+}
+
+template <typename T>
+void MultiplyTiles(const TileProducts<T>&, int64_t, int64_t) {}
+
+#endif
+
+template int64_t PanelWidth<float>(int64_t);
+template int64_t PanelWidth<double>(int64_t);
+template void MultiplyTiles(const TileProducts<float>&, int64_t, int64_t);
+template void MultiplyTiles(const TileProducts<double>&, int64_t, int64_t);
+
+}  // namespace hlograph
