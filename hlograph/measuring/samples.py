@@ -72,7 +72,7 @@ class Samples:
         """
         if INEXACT.isdisjoint(spec.element_type for spec in self._specs):
             return
-        for name, change in (*_CHANGES.items(), ("near", _Near())):
+        for name, change in (*_CHANGES.items(), (_NEAR_ROWS, _Near())):
             rng = np.random.default_rng([self._seed, 1])
             changed = [self._changed(change, rng, *base) for base in self._base()]
             yield Sample(name, changed, adversarial=True, has_nans=name == _NANS)
@@ -90,6 +90,19 @@ class Samples:
         wide = array.astype(np.complex128 if element_type in COMPLEX_PARTS else np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(change(wide, rng)).astype(array.dtype)
+
+
+def others(number: int, count: int) -> frozenset[str]:
+    """Returns names of samples that one of several processes leaves to the others.
+
+    The user's inputs and the first random ones are compared in each.
+
+    Args:
+        number: Number of the process.
+        count: Number of processes.
+    """
+    names = ("random 1", *_CHANGES, _NEAR_ROWS)
+    return frozenset(name for i, name in enumerate(names) if i % count != number)
 
 
 class _Near:
@@ -130,6 +143,7 @@ def _with(*values: float) -> _Change:
     return change
 
 
+_NEAR_ROWS = "near"
 _NANS = "NaNs"
 _CHANGES: dict[str, _Change] = {
     "zeros": lambda array, rng: np.zeros_like(array) * rng.choice((-1.0, 1.0), array.shape),

@@ -79,7 +79,7 @@ class Measurer:
 
         def remembered() -> Iterator[MeasurementRequest]:
             while (trial := again.popleft() if again else next(trials, None)) is not None:
-                asked.append(replace(trial, without=self.without))
+                asked.append(replace(trial, without=trial.without | self.without))
                 yield asked[-1]
 
         for number, outcome in self._pool.map(remembered()):

@@ -88,6 +88,9 @@ SCREEN = Effort(pairs=15, block_seconds=0.005, max_seconds=1.0, thorough=False)
 FINAL = Effort(pairs=60, block_seconds=0.01, max_seconds=4.0, thorough=True, least=6)
 """Effort for the winner."""
 
+LONG_RUN = 1.0
+"""Seconds of a run from which on a third of the turns has to do, without a control."""
+
 
 @dataclass(frozen=True)
 class MeasurementRequest:
@@ -99,7 +102,7 @@ class MeasurementRequest:
         profiled: True also finds out where the default spends its time.
         best: Ratio that the fastest plan so far has at least; 0 if not known. A plan that is far
             behind it is timed briefly.
-        without: Names of samples on which outputs are not compared.
+        without: Names of samples on which outputs are not compared, as another process does that.
         beside_default: True times the plan beside jaxlib's default, although it is compared with
             another reference.
     """

@@ -21,7 +21,7 @@ from hlograph.execution.turns import Turns, in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule, Shares
 from hlograph.measuring.samples import Samples
-from hlograph.measuring.trial import Effort, Job, MeasurementRequest, PlanMeasurement
+from hlograph.measuring.trial import LONG_RUN, Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.profiling.profile import MemoryUsage
@@ -204,8 +204,8 @@ class MeasuringWorker:
     def _seconds_of_default(self) -> float:
         limit = min(self._job.patience, _UNKNOWN if self._job.given is None else _HOUR)
         with lock.compiling(), self._recorder.noted(DEFAULT, limit):
-            self._default.run.seconds()  # warms it
-            return self._default.run.seconds()
+            seconds = self._default.run.seconds()
+            return seconds if seconds >= LONG_RUN else self._default.run.seconds()
 
     def _default_on(self, sample: str) -> Runner:
         """Returns what runs the default on a sample, with a time limit on all but the first."""
@@ -252,6 +252,8 @@ class MeasuringWorker:
         if trial.beside_default and not self._job.reference.is_empty:
             default = self._compiled(Plan(), DEFAULT, _HOUR)
             return self._race([default.run, run, self._run_of(default.executable)], effort, note)
+        if self._default_seconds >= LONG_RUN:
+            return self._race([self._default.run, run], effort, note)
         if self._control is None:
             quick = self._default.seconds < _LONG_COMPILE
             self._control = (
@@ -306,20 +308,24 @@ class MeasuringWorker:
         best: float = 0.0,
         one_cpu: bool = False,
     ) -> Measured:
-        calls = len(runs) * (effort.least + 2)
+        # A run that takes long was warmed by the comparison of its outputs.
+        long = self._default_seconds >= LONG_RUN
+        least = max(1, effort.least // 3) if long else effort.least
+        calls = len(runs) * (least + 2)
         limit = _SECONDS + 2 * effort.max_seconds + calls * self._slow_run()
         cpus = on_one_cpu() if one_cpu else nullcontext()
         with lock.alone(), self._recorder.noted(note, limit), cpus:
             turns = in_turns(
                 [run.seconds for run in runs],
-                turns=effort.pairs,
+                turns=least if long else effort.pairs,
+                calls=[1] * len(runs) if long else (),
                 block_seconds=effort.block_seconds,
                 max_seconds=effort.max_seconds,
-                least=effort.least,
+                least=least,
                 stop=lambda turns: hopeless(turns, best),
                 read=self._read,
             )
-        return Measured.of(turns.undisturbed(effort.least), one_cpu=one_cpu)
+        return Measured.of(turns.undisturbed(least), one_cpu=one_cpu)
 
 
 class _Compiled(NamedTuple):

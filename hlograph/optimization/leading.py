@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import heapq
+import statistics
 from collections.abc import Sequence
 
-from hlograph.measuring.trial import PlanMeasurement
+from hlograph.measuring.trial import LONG_RUN, Effort, PlanMeasurement
 
 # Below this a lead is not worth the risk that it does not hold tomorrow.
 LEAST_LEAD = 1.03
 LEAST_GAIN = 1e-6  # seconds
+
+CONFIRMATIONS = 2
+"""Number of fresh processes in which a plan of the final is measured."""
+
+# The final takes this: seconds to start processes, multiples of a compilation (of default and
+# control on two processes, and of each plan) and multiples of a run.
+_START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
+_COMPILED = 3  # of the fastest plans, of which one is likely to be in the final
+
+# A long run is compared so many times in one of the processes, and is timed in so many turns.
+_LONG_COMPARED, _LONG_TURNS = 12.0, 2.0
 
 # Among plans that are this close to the best one, the one with the fewest decisions comes first.
 _NEAR = 0.97
@@ -112,6 +125,37 @@ def winner_of(confirmed: Sequence[PlanMeasurement]) -> PlanMeasurement | None:
 def safe_ratio(outcome: PlanMeasurement) -> float:
     """Returns the lower end of the interval of a plan's ratio; 0 if it was not timed."""
     return outcome.measured.low if outcome.measured else 0.0
+
+
+def run_seconds(outcomes: Sequence[PlanMeasurement]) -> float:
+    """Returns the seconds of a run of the default; 0 if it was not timed."""
+    # One of many earlier measurements may have been on a busy machine.
+    runs = [outcome.measured.default_seconds for outcome in outcomes if outcome.measured]
+    return statistics.median(runs or [0.0])
+
+
+def final_seconds(outcomes: Sequence[PlanMeasurement], plans: int, effort: Effort) -> float:
+    """Returns about how many seconds a final takes.
+
+    Args:
+        outcomes: What was measured before it.
+        plans: Number of its plans.
+        effort: Effort in one of its processes.
+    """
+    timed = [outcome for outcome in outcomes if outcome.measured is not None]
+    if not timed:
+        return _START + CONFIRMATIONS * effort.max_seconds
+    # Others, such as loops unrolled too far, may compile longer, and are not in the final.
+    first = heapq.nlargest(_COMPILED, timed, key=lambda outcome: outcome.ratio)
+    likely = [outcome.compile_seconds for outcome in first if outcome.ratio >= 1]
+    compilation = max(likely or [statistics.median(each.compile_seconds for each in timed)])
+    started = _START + (_COMPILATIONS + _COMPILATIONS * plans) * compilation
+    run = run_seconds(outcomes)
+    if run >= LONG_RUN:
+        return started + plans * (CONFIRMATIONS * _LONG_TURNS + _LONG_COMPARED) * run
+    turns = 3 * effort.pairs * max(effort.block_seconds, run)  # with the control
+    timing = CONFIRMATIONS * min(effort.max_seconds, turns)
+    return started + plans * (timing + _COMPARED * run)
 
 
 def _finals(outcomes: Sequence[PlanMeasurement]) -> dict[str, list[PlanMeasurement]]:

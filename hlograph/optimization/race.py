@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import statistics
 import time
@@ -15,14 +14,26 @@ from hlograph._native import has_engine
 from hlograph.errors import NotExecutableError
 from hlograph.isolation import start_server
 from hlograph.measuring.references import Judgement
+from hlograph.measuring.samples import others
 from hlograph.measuring.service import Measurer
-from hlograph.measuring.trial import FINAL, SCREEN, Effort, Job, MeasurementRequest, PlanMeasurement
+from hlograph.measuring.trial import (
+    FINAL,
+    LONG_RUN,
+    SCREEN,
+    Effort,
+    Job,
+    MeasurementRequest,
+    PlanMeasurement,
+)
 from hlograph.optimization.judging import DefaultOnTrial
 from hlograph.optimization.leading import (
+    CONFIRMATIONS,
+    final_seconds,
     finalists,
     in_final,
     leads,
     may_beat,
+    run_seconds,
     safe_ratio,
     winner_of,
 )
@@ -35,12 +46,12 @@ from hlograph.optimization.watching import Watch, unwatched
 from hlograph.plans import Numerics, Plan
 from hlograph.plans.flags import allows_fast_math
 
-# So many plans are measured in fresh processes at most, each in two. Time is kept for two of them.
-_FINALISTS, _CONFIRMATIONS, _LIKELY = 3, 2, 2
+# So many plans are measured in fresh processes at most. Time is kept for two of them.
+_FINALISTS, _LIKELY = 3, 2
 
-# The final takes this: seconds to start processes, multiples of a compilation (of default and
-# control on two processes, and of each plan) and multiples of a run.
-_START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
+# A final that takes longer than this many budgets, all included, is left to a search with a larger
+# one.
+_OVERTIME = 2.0
 
 # Share of the budget that is kept for the final at most, and the share that the timing in one of
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
@@ -78,6 +89,7 @@ class Race:
         outcomes: All outcomes so far.
         before: Number of the first of them, which earlier races had measured.
         interrupted: True if the user ended the race by Ctrl-C.
+        unconfirmed: Words about a plan that leads, and would take too long to measure again.
     """
 
     job: Job
@@ -92,6 +104,7 @@ class Race:
     outcomes: list[PlanMeasurement] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
+    unconfirmed: str = ""
 
     @property
     def budget(self) -> float:
@@ -105,7 +118,7 @@ class Race:
         return Report(
             self.job.program.name,
             plan_of(self.job, winner, judgement),
-            _conclusion(winner, self.interrupted, judgement),
+            _conclusion(winner, self.interrupted, judgement) + self.unconfirmed,
             self.job.numerics,
             winner,
             tuple(self.outcomes),
@@ -226,9 +239,9 @@ class Race:
         chosen = self._finalists()
         if not chosen and self._elapsed() + self._final_seconds() < self.budget:
             chosen = self._finalists(doubtful=True)
-        if not chosen:
+        if not chosen or self._is_too_long(chosen[0]):
             return
-        number = 1 if self.interrupted else _CONFIRMATIONS  # after a Ctrl-C one has to do
+        number = 1 if self.interrupted else CONFIRMATIONS  # after a Ctrl-C one has to do
         with self._measurer(number) as measurer:
             for finalist in chosen:
                 best = winner_of(self._confirmed)
@@ -247,9 +260,10 @@ class Race:
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
         lasts for several pairs. The processes compile side by side.
         """
-        measured = list(
-            measurer.measure(MeasurementRequest(plan, self._effort) for _ in range(number))
-        )
+        shared = run_seconds(self.outcomes) >= LONG_RUN
+        without = [others(i, number) if shared else frozenset[str]() for i in range(number)]
+        requests = [MeasurementRequest(plan, self._effort, without=names) for names in without]
+        measured = list(measurer.measure(requests))
         outcomes = [self._take(outcome) for outcome in measured]
         if self._default.in_doubt:
             self._default.ask()
@@ -316,21 +330,21 @@ class Race:
 
     def _final_seconds(self) -> float:
         """Returns how much of the budget is kept for the final: what it takes, if that is there."""
-        most = _MOST_FINAL * self.budget
-        timed = [o for o in self.outcomes if o.measured is not None]
-        if not timed:
-            return min(_START + _CONFIRMATIONS * self._effort.max_seconds, most)
-        # Others, such as loops unrolled too far, may compile longer, and are not in the final.
-        first = heapq.nlargest(_FINALISTS, timed, key=lambda outcome: outcome.ratio)
-        likely = [o.compile_seconds for o in first if o.ratio >= 1]
-        compile_seconds = max(likely or [statistics.median(o.compile_seconds for o in timed)])
-        # One of many earlier measurements may have been on a busy machine.
-        run = statistics.median(o.measured.default_seconds for o in timed if o.measured)
         plans = min(_LIKELY, max(len(self._finalists()), 1))
-        turns = 3 * self._effort.pairs * max(self._effort.block_seconds, run)  # with the control
-        timing = _CONFIRMATIONS * min(self._effort.max_seconds, turns)
-        compiling = (_COMPILATIONS + _COMPILATIONS * plans) * compile_seconds
-        return min(_START + compiling + plans * (timing + _COMPARED * run), most)
+        seconds = final_seconds(self.outcomes, plans, self._effort)
+        return min(seconds, _MOST_FINAL * self.budget)
+
+    def _is_too_long(self, finalist: PlanMeasurement) -> bool:
+        """Returns True if runs take so long that the budget is far below the final, and says so."""
+        run = run_seconds(self.outcomes)
+        seconds = self._elapsed() + final_seconds(self.outcomes, 1, self._effort)
+        if self.interrupted or run < LONG_RUN or seconds < _OVERTIME * self.budget:
+            return False
+        self.unconfirmed = (
+            f"; a run takes {run:.1f} s: a budget of {math.ceil(seconds)} s is needed to confirm "
+            f"what was {finalist.ratio:.2f} times as fast"
+        )
+        return True
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun

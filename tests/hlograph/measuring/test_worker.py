@@ -1,5 +1,6 @@
 """A worker that reads recorded loads."""
 
+import math
 from dataclasses import replace
 
 import jax
@@ -10,6 +11,7 @@ import pytest
 from hlograph.execution.load import Reading
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import worker as worker_module
+from hlograph.measuring.samples import Samples, others
 from hlograph.measuring.trial import Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
 from hlograph.plans import Plan, Program
@@ -50,6 +52,29 @@ def test_a_lead_on_a_busy_machine_has_to_hold_on_one_cpu(share, cpus, leads, on_
     assert outcome.measured is not None
     assert outcome.measured.busy is (share > 0)
     assert ({1} in bound) is on_one
+
+
+@pytest.mark.parametrize(("long", "pairs"), [(0.0, 1), (60.0, 4)])
+def test_long_runs_take_a_third_of_the_turns_and_no_control(long, pairs, monkeypatch):
+    monkeypatch.setattr(worker_module, "LoadMeter", _reader(0.0))
+    monkeypatch.setattr(worker_module, "LONG_RUN", long)
+    monkeypatch.setattr(worker_module, "_QUIET", math.inf)
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    outcome = worker(MeasurementRequest(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
+    assert outcome.measured is not None
+    assert outcome.measured.pairs == pairs
+    assert (outcome.measured.control == 1) is (long == 0)
+
+
+def test_processes_that_share_samples_compare_all_of_them():
+    program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X))
+    samples = Samples(program, [X], 0)
+    names = {sample.name for sample in (*samples.usual, *samples.adversarial())}
+    left_out = [others(number, 3) for number in range(3)]
+    assert all(names > left for left in left_out)
+    assert set.union(*(names - left for left in left_out)) == names
+    assert set.intersection(*(names - left for left in left_out)) == {"given", "random 0"}
 
 
 class _Limits(FlightRecorder):

@@ -123,6 +123,18 @@ def test_a_doubtful_lead_is_measured_again_only_if_there_is_time(
     assert sum(outcome.thorough for outcome in _proposed(report)) == measured_again
 
 
+def test_a_final_of_long_runs_is_left_to_a_larger_budget(cache):
+    measurements = Measurements(CacheKey.of(small_job()))
+    plain = plain_plan(small_job().program)
+    for plan, ratio, low in ((_PLAN, 2.0, 1.9), (plain, 1.0, 0.9)):
+        measurements.add(made_outcome(plan, ratio, low, thorough=False, seconds=60 / ratio))
+    report = hlograph.optimize(small_function, X, budget=60, methods=[]).report
+    assert not any(outcome.thorough for outcome in report.outcomes)
+    assert "no plan kept a lead" in report.conclusion
+    assert "a run takes 60.0 s: a budget of" in report.conclusion
+    assert "what was 2.00 times as fast" in report.conclusion
+
+
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     measurements = Measurements(CacheKey.of(small_job()))
     fastest = made_outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
