@@ -20,8 +20,9 @@ CONFIRMATIONS = 2
 _START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
 _COMPILED = 3  # of the fastest plans, of which one is likely to be in the final
 
-# A long run is compared so many times in one of the processes, and is timed in so many turns.
-_LONG_COMPARED, _LONG_TURNS = 12.0, 2.0
+# A long run is made so many times in one of the processes to compare, or so many where results are
+# close and rounding is measured on each sample, and is timed in so many turns.
+_LONG_EQUAL, _LONG_CLOSE, _LONG_TURNS = 8.0, 40.0, 2.0
 
 # Among plans that are this close to the best one, the one with the fewest decisions comes first.
 _NEAR = 0.97
@@ -152,7 +153,10 @@ def final_seconds(outcomes: Sequence[PlanMeasurement], plans: int, effort: Effor
     started = _START + (_COMPILATIONS + _COMPILATIONS * plans) * compilation
     run = run_seconds(outcomes)
     if run >= LONG_RUN:
-        return started + plans * (CONFIRMATIONS * _LONG_TURNS + _LONG_COMPARED) * run
+        checks = max(timed, key=lambda outcome: outcome.ratio).checks
+        equal = checks is not None and checks.verdict == "equal"
+        compared = _LONG_EQUAL if equal else _LONG_CLOSE
+        return started + plans * (CONFIRMATIONS * _LONG_TURNS + compared) * run
     turns = 3 * effort.pairs * max(effort.block_seconds, run)  # with the control
     timing = CONFIRMATIONS * min(effort.max_seconds, turns)
     return started + plans * (timing + _COMPARED * run)

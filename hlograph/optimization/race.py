@@ -57,6 +57,10 @@ _OVERTIME = 2.0
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
 _MOST_FINAL, _TIMING = 0.5, 0.2
 
+# Seconds, and share of the budget, in which methods may begin to think before any is asked: where
+# runs take long, the first plans may be all that there is time for.
+_MOST_WAIT, _WAIT = 2.0, 0.05
+
 WORKERS = 2
 """Number of worker processes of a race that measure side by side."""
 
@@ -219,6 +223,8 @@ class Race:
     def _trials(self) -> Iterator[MeasurementRequest]:
         if self._default.judgement is None and self._proposers.is_new(self._default.plain):
             yield MeasurementRequest(self._default.plain)
+        if self._asked == 0:  # workers compile the default meanwhile
+            self._proposers.wait(min(_MOST_WAIT, _WAIT * self.budget))
         while self._time_left() and not self._default.in_doubt:
             if not (asked := self._proposers.ask()):
                 return

@@ -7,6 +7,7 @@ this process; and ``package.module:function`` names one wherever a method's name
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -52,6 +53,8 @@ outcomes, it is asked before that only if no other method proposes. One with an 
 that is False works on its next plan, and is asked only if no other method proposes; ``ask`` then
 waits for the plan. A method ``close()`` is called when it is not asked any more.
 """
+
+_READY_EVERY = 0.01  # seconds
 
 # A method that repeats known plans this many times in a row is taken to have no new ones.
 _MOST_KNOWN = 1000
@@ -123,6 +126,14 @@ class Proposers(PlanSearch):
                 self._methods[name] = make(job.program, job.numerics)
             except Exception as error:  # whatever a method raises
                 self._drop(name, error)
+
+    def wait(self, seconds: float) -> None:
+        """Waits until all methods are ready, but not longer than so many seconds."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if all(getattr(method, "ready", True) for method in self._methods.values()):
+                return
+            time.sleep(_READY_EVERY)
 
     def _next(self) -> Plan | None:
         """Returns a plan that was not proposed before; None if no method has one now.
