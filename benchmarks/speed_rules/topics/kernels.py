@@ -177,15 +177,28 @@ def _cumulative(rng: Random, dtypes: tuple[Any, ...]) -> str:
 
 
 def wide_convolutions(rng: Random) -> str:
-    """Draws convolutions of many channels, with many positions of a window or with few."""
+    """Draws convolutions of many channels, or of each alone, and gradients by the kernel."""
     axes = [replace(axis, taps=max(axis.taps, 2)) for axis in draw_axes(rng, most=2)]
     axes = [axis if axis.positions > 0 else replace(axis, low=2, high=2) for axis in axes]
-    if rng.random() < 0.4:  # as gradients of kernels
-        axes = [replace(axis, size=7, taps=6, low=1, high=1, dilation=1) for axis in axes]
-    sizes = {"batch": rng.randint(1, 3), "channels": rng.randint(16, 20)}
-    return draw_convolution(
-        rng, axes, kinds=("f32", "f64"), features=rng.choice((32, 37, 70)), **sizes
-    )
+    channels, batch, kinds = rng.randint(32, 40), rng.randint(1, 3), ("f32", "f64")
+    by_kernel, alone = rng.random() < 0.5, rng.random() < 0.4
+    if by_kernel:
+        axes = [replace(axis, size=9, taps=7, low=1, high=1, dilation=1) for axis in axes]
+        batch, channels = channels, batch
+    if not alone:
+        features = rng.choice((32, 37, 70))
+        return draw_convolution(
+            rng, axes, kinds=kinds, batch=batch, channels=channels, features=features
+        )
+    sizes = {"batch": batch, "channels": channels, "features": max(batch, channels)}
+    if not by_kernel:
+        axes = [replace(axis, size=9) for axis in axes]
+        return draw_convolution(rng, axes, kinds=kinds, feature_groups=channels, **sizes)
+    spatial = "01"[: len(axes)]
+    labels = (f"f{spatial}b", f"i{spatial}o", f"{spatial}bf")
+    return HloConvolution(
+        tuple(axes), batch_groups=batch, kind=rng.choice(kinds), labels=labels, **sizes
+    ).text()
 
 
 def int8_products(rng: Random) -> str:
@@ -428,9 +441,12 @@ REFUSED: Refused = {
         "groups of channels": program(
             partial(convolutions.convolved, groups=2), "1x8x8x32 3x3x16x32"
         ),
+        "two features of each channel": program(
+            partial(convolutions.convolved, groups=32), "1x8x8x32 3x3x1x64"
+        ),
         "one tap": program(convolutions.convolved, "1x8x8x16 1x1x16x32"),
         "three dimensions of space": HloConvolution((Axis(),) * 3, channels=16, features=32).text,
-        "few products": program(convolutions.convolved, "1x4x4x1 3x3x1x1"),
+        "few products": program(convolutions.convolved, "1x3x3x1 3x3x1x1"),
         "half precision to convolve": program(
             convolutions.convolved, "bf16:1x8x8x16 bf16:3x3x16x32"
         ),

@@ -20,23 +20,28 @@ namespace ffi = xla::ffi;
 constexpr int64_t kInputBytes = 192 << 10, kPanelBytes = 256 << 10;
 constexpr int64_t kFewRows = 48;  // products with fewer rows take longer to pack a panel
 
-// Returns all taps and channels, in parts whose panels are small enough.
+// Returns all taps and the channels that are summed, in parts whose panels are small enough.
 template <typename T>
 std::vector<Depth> DepthsOf(const Convolution<T>& convolution, int64_t panel_width) {
   const int64_t most = std::max<int64_t>(kPanelBytes / sizeof(T) / panel_width, 1);
-  const int64_t channels = convolution.channels;
+  const Axis& rows = convolution.rows();
+  const Axis& columns = convolution.columns();
+  const int64_t summed = convolution.depthwise ? 1 : convolution.channels;
+  const int64_t input_step = convolution.depthwise ? convolution.channels : 1;
+  const int64_t kernel_step = convolution.depthwise
+                                  ? (columns.reversed ? -columns.tap_step : columns.tap_step)
+                                  : convolution.input_step;
   std::vector<Depth> depths(1);
-  for (int64_t i = 0; i < convolution.rows().taps; ++i) {
-    for (int64_t j = 0; j < convolution.columns().taps; ++j) {
-      const int64_t place = (i * convolution.rows().dilation * convolution.width() +
-                             j * convolution.columns().dilation) *
-                            channels;
-      const int64_t tap = TapOf(convolution.rows(), i) + TapOf(convolution.columns(), j);
-      for (int64_t channel = 0, count; channel < channels; channel += count) {
+  for (int64_t i = 0; i < rows.taps; ++i) {
+    for (int64_t j = 0; j < columns.taps; ++j) {
+      const int64_t place =
+          (i * rows.dilation * convolution.width() + j * columns.dilation) * convolution.channels;
+      const int64_t tap = TapOf(rows, i) + TapOf(columns, j);
+      for (int64_t channel = 0, count; channel < summed; channel += count) {
         if (depths.back().count >= most) depths.emplace_back();
-        count = std::min(channels - channel, most - depths.back().count);
-        depths.back().Add(place + channel, 1,
-                          {tap + channel * convolution.input_step, convolution.input_step, count});
+        count = std::min(summed - channel, most - depths.back().count);
+        depths.back().Add(place + channel, input_step,
+                          {tap + channel * convolution.input_step, kernel_step, count});
       }
     }
   }
@@ -81,8 +86,10 @@ class Forward {
       for (const Depth& depth : depths_) {
         PackPanel(convolution_, depth, feature, features, panel);
         T* const output = convolution_.output + first * convolution_.features + feature;
-        MultiplyTiles<T>({input, places_, depth.runs, 1, panel, features, output,
-                          convolution_.features, &depth != &depths_.front()},
+        const bool depthwise = convolution_.depthwise;
+        MultiplyTiles<T>({depthwise ? input + feature : input, places_, depth.runs,
+                          depthwise ? convolution_.channels : 1, panel, features, output,
+                          convolution_.features, &depth != &depths_.front(), depthwise},
                          0, pixels);
       }
     }
@@ -143,9 +150,9 @@ template <typename T>
 class Gradient {
  public:
   Gradient(const Convolution<T>& convolution, int64_t threads)
-      : convolution_(convolution), width_(PanelWidth<T>(convolution.features)) {
-    SetParts(threads);
+      : convolution_(convolution), width_(PanelWidth<T>(FeaturesOfAPanel(convolution, threads))) {
     SetPlaces();
+    SetParts(threads);
     const Axis& rows = convolution.rows();
     const int64_t row_bytes = convolution.width() * convolution.channels * sizeof(T);
     const int64_t panel_bytes = convolution.columns().taps * width_ * sizeof(T);
@@ -182,9 +189,11 @@ class Gradient {
           const int64_t feature = i * width_;
           const int64_t features = std::min(convolution_.features - feature, width_);
           PackPanel(convolution_, depth, feature, features, panel);
-          MultiplyTiles<T>({input, places_, depth.runs, step(), panel, features,
-                            convolution_.output + feature, convolution_.features, adds},
-                           part.begin, part.end);
+          const bool depthwise = convolution_.depthwise;
+          MultiplyTiles<T>(
+              {depthwise ? input + feature : input, places_, depth.runs, step(), panel, features,
+               convolution_.output + feature, convolution_.features, adds, depthwise},
+              part.begin, part.end);
         }
       }
     }
@@ -195,6 +204,12 @@ class Gradient {
     int64_t begin, end;  // of channels at positions
     int64_t panel, panel_end;
   };
+
+  // With a few taps to compute for each channel, threads share the channels.
+  static int64_t FeaturesOfAPanel(const Convolution<T>& convolution, int64_t threads) {
+    const int64_t shared = (convolution.features - 1) / (2 * threads) + 1;
+    return convolution.depthwise ? shared : convolution.features;
+  }
 
   // From a tap to the next one, in the input.
   int64_t step() const { return convolution_.columns().dilation * convolution_.channels; }
@@ -215,8 +230,7 @@ class Gradient {
   void SetParts(int64_t threads) {
     constexpr int64_t kLeast = 24;
     const int64_t wanted = 2 * threads;
-    const int64_t count =
-        convolution_.rows().positions * convolution_.columns().positions * convolution_.channels;
+    const int64_t count = places_.size();
     const int64_t panels = (convolution_.features - 1) / width_ + 1;
     const int64_t groups = std::min(panels, wanted);
     const int64_t pieces = std::clamp<int64_t>(wanted / groups, 1, (count - 1) / kLeast + 1);
@@ -230,11 +244,12 @@ class Gradient {
 
   void SetPlaces() {
     const int64_t channels = convolution_.channels;
+    const int64_t alone = convolution_.depthwise ? 1 : channels;
     for (int64_t i = 0; i < convolution_.rows().positions; ++i) {
       for (int64_t j = 0; j < convolution_.columns().positions; ++j) {
         const int64_t place = i * convolution_.rows().stride * convolution_.width() +
                               j * convolution_.columns().stride;
-        for (int64_t k = 0; k < channels; ++k) places_.push_back(place * channels + k);
+        for (int64_t k = 0; k < alone; ++k) places_.push_back(place * channels + k);
       }
     }
   }
@@ -257,7 +272,7 @@ void ComputeParts(ffi::ThreadPool pool, const Kind& kind) {
 // spatial ones, that which is summed over, and that of the features.
 struct Attributes {
   ffi::Span<const int64_t> strides, dilations, lows, reversed, kernel;
-  bool by_kernel;
+  bool by_kernel, depthwise;
 };
 
 bool Fit(const Attributes& attributes, const ffi::AnyBuffer& input, const ffi::AnyBuffer& kernel,
@@ -279,14 +294,18 @@ bool Fit(const Attributes& attributes, const ffi::AnyBuffer& input, const ffi::A
   for (size_t i = 0; i < rank - 2; ++i) {
     if (attributes.strides[i] < 1 || attributes.dilations[i] < 1) return false;
   }
-  // What is summed over, and what is not, have the sizes of the operands.
   const auto sizes = input.dimensions(), kernel_sizes = kernel.dimensions();
   const auto output_sizes = output.dimensions();
   const bool by_kernel = attributes.by_kernel;
-  return kernel_sizes[attributes.kernel[rank - 2]] == sizes[by_kernel ? 0 : rank - 1] &&
-         kernel_sizes[attributes.kernel[rank - 1]] == output_sizes[rank - 1] &&
-         output_sizes[by_kernel ? rank - 2 : 0] == sizes[by_kernel ? rank - 1 : 0] &&
-         input.element_count() > 0 && kernel.element_count() > 0 && output.element_count() > 0;
+  const int64_t images = sizes[0], channels = sizes[rank - 1];
+  const int64_t features = output_sizes[rank - 1], summed = by_kernel ? images : channels;
+  const int64_t kept = by_kernel ? channels : images;
+  const bool alone = attributes.depthwise;
+  return kernel_sizes[attributes.kernel[rank - 2]] == (alone && !by_kernel ? 1 : summed) &&
+         kernel_sizes[attributes.kernel[rank - 1]] == features &&
+         output_sizes[by_kernel ? rank - 2 : 0] == (alone && by_kernel ? 1 : kept) &&
+         (!alone || features == channels) && input.element_count() > 0 &&
+         kernel.element_count() > 0 && output.element_count() > 0;
 }
 
 template <typename T>
@@ -307,7 +326,8 @@ void ComputeConvolution(ffi::ThreadPool pool, const Attributes& attributes,
                              steps[order[rank - 2]],
                              steps[order[rank - 1]],
                              {},
-                             attributes.by_kernel};
+                             attributes.by_kernel,
+                             attributes.depthwise};
   const int64_t first_position = attributes.by_kernel ? 0 : 1;
   for (size_t i = 0; i < rank - 2; ++i) {
     convolution.axes[i] = {sizes[1 + i],
@@ -332,14 +352,15 @@ ffi::Error Convolve(ffi::ThreadPool pool, ffi::AnyBuffer input, ffi::AnyBuffer k
                     ffi::Result<ffi::AnyBuffer> output, ffi::Span<const int64_t> strides,
                     ffi::Span<const int64_t> dilations, ffi::Span<const int64_t> lows,
                     ffi::Span<const int64_t> reversed, ffi::Span<const int64_t> kernel_dimensions,
-                    bool by_kernel) {
+                    bool by_kernel, bool depthwise) {
   if (!HasFusedMultiplyAdd()) return Refusal("expected a processor with AVX2");
   const ffi::DataType type = input.element_type();
   if (kernel.element_type() != type || output->element_type() != type ||
       (type != ffi::F32 && type != ffi::F64)) {
     return Refusal("expected floats of 32 or 64 bits, of one type");
   }
-  const Attributes attributes{strides, dilations, lows, reversed, kernel_dimensions, by_kernel};
+  const Attributes attributes{strides,           dilations, lows,     reversed,
+                              kernel_dimensions, by_kernel, depthwise};
   if (!Fit(attributes, input, kernel, *output)) {
     return Refusal(
         "expected an input, a kernel and a result of a convolution along one or two "
@@ -363,7 +384,8 @@ XLA_FFI_DEFINE_HANDLER(kConvolution, Convolve,
                            .Attr<ffi::Span<const int64_t>>("lows")
                            .Attr<ffi::Span<const int64_t>>("reversed")
                            .Attr<ffi::Span<const int64_t>>("kernel")
-                           .Attr<bool>("by_kernel"));
+                           .Attr<bool>("by_kernel")
+                           .Attr<bool>("depthwise"));
 
 const NativeKernel kConvolutionKernel("hlograph.kernel.convolution", kConvolution,
                                       /*needs_numpy=*/false, HasFusedMultiplyAdd);

@@ -26,16 +26,16 @@ struct Axis {
 
 // A convolution. The input is [images][rows][columns][channels]. Channels are summed over, or
 // images are if `by_kernel`: each channel is convolved alone then, as in gradients by the kernel.
+// If `depthwise`, features are channels, and each meets its own part of the kernel alone.
 template <typename T>
 struct Convolution {
   const T* input;
   const T* kernel;
-  T* output;  // [images][rows][columns][features]; [rows][columns][channels][features] if by_kernel
+  T* output;  // [images][rows][columns][features], or [rows][columns][channels][features]
   int64_t images, channels, features;
-  int64_t input_step,
-      feature_step;  // in the elements of the kernel, along what is summed, features
+  int64_t input_step, feature_step;  // in the kernel, along what is summed and along features
   std::array<Axis, 2> axes;
-  bool by_kernel;
+  bool by_kernel, depthwise;
 
   const Axis& rows() const { return axes[0]; }
   const Axis& columns() const { return axes[1]; }

@@ -22,7 +22,7 @@ constexpr int kWideBytes = 64, kNarrowBytes = 32;  // of a vector with AVX-512 a
 constexpr int kWide = 4, kNarrow = 2;              // vectors of a panel's row, at most
 
 // Sums of a tile stay in registers for the whole depth.
-template <typename T, int bytes, int rows, int vectors>
+template <typename T, int bytes, bool by_column, int rows, int vectors>
 HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* products,
                                   int64_t stride) {
   using Vector = typename VectorOf<T, bytes>::Type;
@@ -41,7 +41,14 @@ HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* 
     for (int64_t k = 0; k < run.count; ++k, panel += vectors * kLanes) {
       for (int v = 0; v < vectors; ++v) {
         const Vector right = *reinterpret_cast<const Vector*>(panel + v * kLanes);
-        for (int i = 0; i < rows; ++i) sums[i][v] += left[i][k * tiles.step] * right;
+        for (int i = 0; i < rows; ++i) {
+          const T* const element = left[i] + k * tiles.step;
+          if constexpr (by_column) {
+            sums[i][v] += *reinterpret_cast<const Vector*>(element + v * kLanes) * right;
+          } else {
+            sums[i][v] += *element * right;
+          }
+        }
       }
     }
   }
@@ -53,53 +60,54 @@ HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* 
 }
 
 // Multiplies a tile whose products may be fewer than the columns of the panel.
-template <typename T, int bytes, int rows, int vectors>
+template <typename T, int bytes, bool by_column, int rows, int vectors>
 HLOGRAPH_INLINE void MultiplyColumns(const TileProducts<T>& tiles, int64_t row) {
   constexpr int64_t kColumns = vectors * bytes / sizeof(T);
   T* const products = tiles.products + row * tiles.stride;
   if (tiles.columns == kColumns) {
-    return MultiplyTile<T, bytes, rows, vectors>(tiles, row, products, tiles.stride);
+    return MultiplyTile<T, bytes, by_column, rows, vectors>(tiles, row, products, tiles.stride);
   }
   T whole[rows * kColumns] = {};
   for (int i = 0; i < rows && tiles.adds; ++i) {
     std::copy_n(products + i * tiles.stride, tiles.columns, whole + i * kColumns);
   }
-  MultiplyTile<T, bytes, rows, vectors>(tiles, row, whole, kColumns);
+  MultiplyTile<T, bytes, by_column, rows, vectors>(tiles, row, whole, kColumns);
   for (int i = 0; i < rows; ++i) {
     std::copy_n(whole + i * kColumns, tiles.columns, products + i * tiles.stride);
   }
 }
 
-template <typename T, int bytes, int vectors>
+template <typename T, int bytes, bool by_column, int vectors>
 HLOGRAPH_INLINE void MultiplyRows(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
   int64_t row = begin;
   for (; row + kTileRows <= end; row += kTileRows) {
-    MultiplyColumns<T, bytes, kTileRows, vectors>(tiles, row);
+    MultiplyColumns<T, bytes, by_column, kTileRows, vectors>(tiles, row);
   }
-  for (; row + 2 <= end; row += 2) MultiplyColumns<T, bytes, 2, vectors>(tiles, row);
-  if (row < end) MultiplyColumns<T, bytes, 1, vectors>(tiles, row);
+  for (; row + 2 <= end; row += 2) MultiplyColumns<T, bytes, by_column, 2, vectors>(tiles, row);
+  if (row < end) MultiplyColumns<T, bytes, by_column, 1, vectors>(tiles, row);
+}
+
+template <typename T, int bytes, bool by_column>
+HLOGRAPH_INLINE void MultiplyPanel(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
+  constexpr int kVectors = bytes == kWideBytes ? kWide : kNarrow;
+  const int64_t vectors = PanelWidth<T>(tiles.columns) * sizeof(T) / bytes;
+  if (vectors == 1) return MultiplyRows<T, bytes, by_column, 1>(tiles, begin, end);
+  if (vectors == 2) return MultiplyRows<T, bytes, by_column, 2>(tiles, begin, end);
+  if (vectors == 3)
+    return MultiplyRows<T, bytes, by_column, std::min(3, kVectors)>(tiles, begin, end);
+  MultiplyRows<T, bytes, by_column, kVectors>(tiles, begin, end);
 }
 
 template <typename T>
 HLOGRAPH_AVX512 void MultiplyWide(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
-  switch (PanelWidth<T>(tiles.columns) * sizeof(T) / kWideBytes) {
-    case 1:
-      return MultiplyRows<T, kWideBytes, 1>(tiles, begin, end);
-    case 2:
-      return MultiplyRows<T, kWideBytes, 2>(tiles, begin, end);
-    case 3:
-      return MultiplyRows<T, kWideBytes, 3>(tiles, begin, end);
-    default:
-      return MultiplyRows<T, kWideBytes, kWide>(tiles, begin, end);
-  }
+  if (tiles.by_column) return MultiplyPanel<T, kWideBytes, true>(tiles, begin, end);
+  MultiplyPanel<T, kWideBytes, false>(tiles, begin, end);
 }
 
 template <typename T>
 HLOGRAPH_AVX2 void MultiplyNarrow(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
-  if (PanelWidth<T>(tiles.columns) * sizeof(T) == kNarrowBytes) {
-    return MultiplyRows<T, kNarrowBytes, 1>(tiles, begin, end);
-  }
-  MultiplyRows<T, kNarrowBytes, kNarrow>(tiles, begin, end);
+  if (tiles.by_column) return MultiplyPanel<T, kNarrowBytes, true>(tiles, begin, end);
+  MultiplyPanel<T, kNarrowBytes, false>(tiles, begin, end);
 }
 
 bool IsWide() {

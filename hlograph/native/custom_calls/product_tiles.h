@@ -14,7 +14,8 @@ struct Run {
 };
 
 // Products of rows of the left matrix, each from its first element on, with a panel: a row of
-// PanelWidth(columns) for each element of the depth.
+// PanelWidth(columns) for each element of the depth. If `by_column`, as many elements of a row are
+// read for each one of the depth.
 template <typename T>
 struct TileProducts {
   const T* left;
@@ -26,6 +27,7 @@ struct TileProducts {
   T* products;
   int64_t stride;  // of rows of products
   bool adds;       // to the products that there are
+  bool by_column;  // each column of the panel has elements of its own, which lie side by side
 };
 
 // Returns true if the processor has AVX2 and fused multiplication and addition.

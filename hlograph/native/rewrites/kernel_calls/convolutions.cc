@@ -16,12 +16,29 @@
 namespace hlograph {
 namespace {
 
-constexpr int64_t kFewProducts = 1 << 10;
+constexpr int64_t kFewProducts = 1 << 8;
 
 // In gradients by the kernel, the images are what is summed over, and the channels of the input are
-// its batch: the window is as large as the result of the convolution, at as many positions as the
-// kernel has taps.
-bool IsByKernel(const Convolution& parts) { return parts.taps() > parts.positions(); }
+// its batch. What lies side by side in the input stays so.
+bool IsByKernel(const Convolution& parts) {
+  if (parts.feature_groups > 1 || parts.batch_groups > 1) return parts.batch_groups > 1;
+  const int64_t last = static_cast<int64_t>(parts.axes().size()) + 1;
+  if (parts.input().feature == last || parts.input().batch == last) {
+    return parts.input().batch == last;
+  }
+  return parts.taps() > parts.positions();
+}
+
+// Each channel alone: groups of one channel and feature or, in gradients by the kernel, of one
+// channel that is in the batch.
+bool IsDepthwise(const Convolution& parts) {
+  if (IsByKernel(parts)) {
+    return parts.feature_groups == 1 && parts.batch_groups > 1 &&
+           parts.batch_groups == parts.batch && parts.features == parts.batch;
+  }
+  return parts.batch_groups == 1 && parts.feature_groups > 1 &&
+         parts.feature_groups == parts.channels && parts.features == parts.channels;
+}
 
 // The dimensions in the order that the kernel has them: images, space, channels.
 Layout InputLayout(int64_t rank, bool by_kernel) {
@@ -49,14 +66,16 @@ class KernelConvolution : public KernelRule {
                                         : xla::PRIMITIVE_TYPE_INVALID;
     if ((type != xla::F32 && type != xla::F64) || !IsConvolution(instruction)) return false;
     const Convolution parts(instruction);
-    if (parts.feature_groups != 1 || parts.batch_groups != 1 || parts.axes().size() > 2 ||
+    const bool grouped = parts.feature_groups != 1 || parts.batch_groups != 1;
+    if ((grouped && !IsDepthwise(parts)) || parts.axes().size() > 2 ||
         (parts.taps() == 1 && parts.positions() > 1)) {
       return false;
     }
     for (const Axis& axis : parts.axes()) {
       if (axis.gaps != 1) return false;
     }
-    return static_cast<double>(SizeOf(instruction)) * parts.taps() * parts.channels >= kFewProducts;
+    return static_cast<double>(SizeOf(instruction)) * parts.taps() * parts.kernel_channels >=
+           kFewProducts;
   }
 
   Instruction* Build(Instruction* convolution) const override {
@@ -70,7 +89,7 @@ class KernelConvolution : public KernelRule {
     std::vector<int64_t> sizes(rank), strides, dilations, lows, reversed;
     std::vector<int64_t> kernel = parts.kernel().spatial;
     kernel.insert(kernel.end(), {parts.kernel().batch, parts.kernel().feature});
-    sizes[output.batch] = parts.batch;
+    sizes[output.batch] = parts.batch / parts.batch_groups;
     sizes[output.feature] = parts.features;
     for (size_t i = 0; i < parts.axes().size(); ++i) {
       const Axis& axis = parts.axes()[i];
@@ -90,6 +109,7 @@ class KernelConvolution : public KernelRule {
                     .Add("reversed", reversed)
                     .Add("kernel", kernel)
                     .Add("by_kernel", by_kernel)
+                    .Add("depthwise", IsDepthwise(parts))
                     .text());
     return Relaid(builder, call, output, parts.output());
   }
@@ -102,7 +122,7 @@ const RuleTopic kConvolutionKernels(407, [](std::vector<RulePtr>& rules) {
       Identity{
           "kernel-convolution", "conv(x, y) = kernel(x, y)",
           "Multiplies pixels where they lie with packed parts of the kernel, in tiles that stay "
-          "in registers; also gradients by the kernel.",
+          "in registers; also gradients, and channels alone.",
           Numerics::kClose},
       "convolution"));
 });

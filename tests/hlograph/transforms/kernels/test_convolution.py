@@ -23,6 +23,19 @@ LARGE = {
     "a strided series": (partial(convolved, stride=3, layout="NHC"), (3, 5000, 20), (7, 20, 16)),
     "spread taps": (partial(convolved, dilation=(2, 3)), (1, 40, 40, 64), (3, 3, 64, 48)),
     "channels before space": (partial(convolved, layout="NCHW"), (2, 32, 33, 31), (40, 32, 3, 3)),
+    "each channel": (partial(convolved, groups=72), (2, 90, 60, 72), (3, 3, 1, 72)),
+    "each channel of a series": (
+        partial(convolved, groups=40, padding=[(6, 0)], dilation=(2,), layout="NHC"),
+        *((3, 900, 40), (4, 1, 40)),
+    ),
+    "gradient of the input of each channel": (
+        partial(input_gradient, groups=40),
+        *((2, 30, 30, 40), (5, 5, 1, 40), (2, 30, 30, 40)),
+    ),
+    "gradient of the kernel of each channel": (
+        partial(kernel_gradient, groups=72),
+        *((3, 90, 70, 72), (3, 3, 1, 72), (3, 90, 70, 72)),
+    ),
     "gradient of the input": (input_gradient, (2, 40, 40, 24), (5, 5, 24, 72), (2, 40, 40, 72)),
     "gradient of the kernel": (kernel_gradient, (3, 90, 70, 20), (3, 3, 20, 72), (3, 90, 70, 72)),
     "strided gradient of the kernel": (
