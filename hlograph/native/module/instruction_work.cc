@@ -288,15 +288,23 @@ void AddTopK(const Instruction* instruction, Work& work) {
            (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
 }
 
-// A native kernel: those that sort compare integers, many at once.
+// A native kernel: those that sort compare integers, many at once, and convolutions are products
+// of matrices.
 void AddNativeKernel(const Instruction* call, Work& work) {
   constexpr double kVectorized = 1.0 / 8;
+  const std::string& target = call->custom_call_target();
   AddKernel(call, Feature::kKernels, work);
-  if (!absl::StrContains(call->custom_call_target(), "sort")) return;
-  const xla::Shape& keys = OperandShape(call, 0);
-  const int64_t last = keys.IsArray() ? keys.dimensions().size() - 1 : 0;
-  work.Add(Feature::kIntegerComparisons,
-           kVectorized * Elements(keys) * Logarithm(Dimension(keys, last)));
+  if (absl::StrContains(target, "sort")) {
+    const xla::Shape& keys = OperandShape(call, 0);
+    const int64_t last = keys.IsArray() ? keys.dimensions().size() - 1 : 0;
+    work.Add(Feature::kIntegerComparisons,
+             kVectorized * Elements(keys) * Logarithm(Dimension(keys, last)));
+  } else if (absl::StrContains(target, "convolution") && call->operand_count() == 2 &&
+             call->shape().IsArray()) {
+    const double features = Dimension(call->shape(), call->shape().dimensions().size() - 1);
+    const double depth = Elements(OperandShape(call, 1)) / std::max(features, 1.0);
+    work.Add(Feature::kDotFlops, 2 * Weighed(call->shape()) * depth);
+  }
 }
 
 void AddCustomCall(const Instruction* call, Work& work) {
