@@ -20,10 +20,18 @@ namespace ffi = xla::ffi;
 constexpr int64_t kInputBytes = 192 << 10, kPanelBytes = 256 << 10;
 constexpr int64_t kFewRows = 48;  // products with fewer rows take longer to pack a panel
 
+// So many products are summed one after the other at most: then rounding errors stay small, and a
+// panel stays in the second cache.
+template <typename T>
+int64_t MostSummed(int64_t panel_width) {
+  constexpr int64_t kMost = 512;
+  return std::clamp<int64_t>(kPanelBytes / sizeof(T) / panel_width, 1, kMost);
+}
+
 // Returns all taps and the channels that are summed, in parts whose panels are small enough.
 template <typename T>
 std::vector<Depth> DepthsOf(const Convolution<T>& convolution, int64_t panel_width) {
-  const int64_t most = std::max<int64_t>(kPanelBytes / sizeof(T) / panel_width, 1);
+  const int64_t most = MostSummed<T>(panel_width);
   const Axis& rows = convolution.rows();
   const Axis& columns = convolution.columns();
   const int64_t summed = convolution.depthwise ? 1 : convolution.channels;
@@ -155,10 +163,9 @@ class Gradient {
     SetParts(threads);
     const Axis& rows = convolution.rows();
     const int64_t row_bytes = convolution.width() * convolution.channels * sizeof(T);
-    const int64_t panel_bytes = convolution.columns().taps * width_ * sizeof(T);
     const int64_t fitting =
         (kInputBytes / row_bytes - (rows.positions - 1) * rows.stride - 1) / rows.dilation + 1;
-    taps_ = std::clamp<int64_t>(std::min(fitting, kPanelBytes / panel_bytes), 1, rows.taps);
+    taps_ = std::clamp<int64_t>(fitting, 1, rows.taps);
   }
 
   int64_t parts() const { return parts_.size(); }
@@ -174,8 +181,7 @@ class Gradient {
     const Axis& rows = convolution_.rows();
     const int64_t elements =
         rows.Reach(rows.positions, taps_) * convolution_.width() * convolution_.channels;
-    const int64_t panel_elements = taps_ * convolution_.columns().taps * width_;
-    const Scratch scratch((elements + panel_elements) * sizeof(T));
+    const Scratch scratch((elements + MostSummed<T>(width_) * width_) * sizeof(T));
     T* const input = scratch.as<T>();
     T* const panel = input + elements;
     bool adds = false;
@@ -184,16 +190,11 @@ class Gradient {
         const int64_t taps = std::min(taps_, rows.taps - tap);
         CopyRows(convolution_, image, tap * rows.dilation - rows.low,
                  rows.Reach(rows.positions, taps), input);
-        const Depth depth = DepthOf(image, tap, taps);
+        const std::vector<Depth> depths = DepthsOfTaps(image, tap, taps);
         for (int64_t i = part.panel; i < part.panel_end; ++i) {
-          const int64_t feature = i * width_;
-          const int64_t features = std::min(convolution_.features - feature, width_);
-          PackPanel(convolution_, depth, feature, features, panel);
-          const bool depthwise = convolution_.depthwise;
-          MultiplyTiles<T>(
-              {depthwise ? input + feature : input, places_, depth.runs, step(), panel, features,
-               convolution_.output + feature, convolution_.features, adds, depthwise},
-              part.begin, part.end);
+          for (const Depth& depth : depths) {
+            AddProducts(part, i, depth, input, panel, adds || &depth != &depths.front());
+          }
         }
       }
     }
@@ -214,17 +215,35 @@ class Gradient {
   // From a tap to the next one, in the input.
   int64_t step() const { return convolution_.columns().dilation * convolution_.channels; }
 
-  Depth DepthOf(int64_t image, int64_t tap, int64_t taps) const {
+  void AddProducts(const Part& part, int64_t panel_number, const Depth& depth, const T* input,
+                   T* panel, bool adds) const {
+    const bool depthwise = convolution_.depthwise;
+    const int64_t feature = panel_number * width_;
+    const int64_t features = std::min(convolution_.features - feature, width_);
+    PackPanel(convolution_, depth, feature, features, panel);
+    MultiplyTiles<T>(
+        {depthwise ? input + feature : input, places_, depth.runs, step(), panel, features,
+         convolution_.output + feature, convolution_.features, adds, depthwise},
+        part.begin, part.end);
+  }
+
+  std::vector<Depth> DepthsOfTaps(int64_t image, int64_t tap, int64_t taps) const {
     const Axis& rows = convolution_.rows();
     const Axis& columns = convolution_.columns();
-    Depth depth;
+    const int64_t most = MostSummed<T>(width_);
+    const int64_t kernel_step = columns.reversed ? -columns.tap_step : columns.tap_step;
+    std::vector<Depth> depths(1);
     for (int64_t i = 0; i < taps; ++i) {
-      const int64_t first = image * convolution_.input_step + TapOf(rows, tap + i);
-      depth.Add(i * rows.dilation * convolution_.width() * convolution_.channels, step(),
-                {first + TapOf(columns, 0), columns.reversed ? -columns.tap_step : columns.tap_step,
-                 columns.taps});
+      const int64_t row = i * rows.dilation * convolution_.width() * convolution_.channels;
+      const int64_t kernel =
+          image * convolution_.input_step + TapOf(rows, tap + i) + TapOf(columns, 0);
+      for (int64_t j = 0, count; j < columns.taps; j += count) {
+        if (depths.back().count >= most) depths.emplace_back();
+        count = std::min(columns.taps - j, most - depths.back().count);
+        depths.back().Add(row + j * step(), step(), {kernel + j * kernel_step, kernel_step, count});
+      }
     }
-    return depth;
+    return depths;
   }
 
   void SetParts(int64_t threads) {

@@ -30,8 +30,7 @@ HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* 
   Vector sums[rows][vectors];
   for (int i = 0; i < rows; ++i) {
     for (int v = 0; v < vectors; ++v) {
-      sums[i][v] = tiles.adds ? *reinterpret_cast<const Vector*>(products + i * stride + v * kLanes)
-                              : Vector{};
+      sums[i][v] = Vector{};
     }
   }
   const T* panel = tiles.panel;
@@ -54,7 +53,8 @@ HLOGRAPH_INLINE void MultiplyTile(const TileProducts<T>& tiles, int64_t row, T* 
   }
   for (int i = 0; i < rows; ++i) {
     for (int v = 0; v < vectors; ++v) {
-      *reinterpret_cast<Vector*>(products + i * stride + v * kLanes) = sums[i][v];
+      auto* const product = reinterpret_cast<Vector*>(products + i * stride + v * kLanes);
+      *product = tiles.adds ? *product + sums[i][v] : sums[i][v];
     }
   }
 }
