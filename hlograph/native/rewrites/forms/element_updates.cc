@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -11,7 +10,6 @@
 #include "hlograph/native/rewrites/forms/updates.h"
 #include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -39,18 +37,6 @@ bool HasIndexedSizes(const Instruction* array) {
       return false;
   }
   return RankOf(array) > 0;
-}
-
-// The operation of an old element and an update, kParameter if the update is set; none for others.
-std::optional<Opcode> CombinerOf(const Instruction* scatter) {
-  const xla::HloComputation* const combiner = scatter->to_apply();
-  const Instruction* const root = combiner->root_instruction();
-  if (!SameType(root, scatter)) return std::nullopt;
-  if (root->opcode() == Opcode::kParameter && root->parameter_number() == 1) return root->opcode();
-  for (Opcode opcode : {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum}) {
-    if (IsScalarOperation(combiner, opcode)) return opcode;
-  }
-  return std::nullopt;
 }
 
 bool IsElementScatter(const Instruction* scatter) {

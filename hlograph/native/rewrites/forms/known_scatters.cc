@@ -15,7 +15,6 @@
 #include "hlograph/native/rewrites/forms/updates.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
 #include "hlograph/native/rewrites/patterns.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -43,15 +42,12 @@ struct KnownScatter {
   Numbers sources;    // by place along these: the number of the position; -1 if it gets none
 };
 
-bool Sets(const Instruction* scatter) {
-  const Instruction* const root = scatter->to_apply()->root_instruction();
-  return root->opcode() == Opcode::kParameter && root->parameter_number() == 1;
-}
+bool Sets(const Instruction* scatter) { return CombinerOf(scatter) == Opcode::kParameter; }
 
 // Other operations, and sums of complex numbers, may be simplified where the array is constant, and
 // then keep denormals that a scatter takes for zeros.
 bool Adds(const Instruction* scatter) {
-  return IsScalarOperation(scatter->to_apply(), Opcode::kAdd) &&
+  return CombinerOf(scatter) == Opcode::kAdd &&
          !xla::primitive_util::IsComplexType(scatter->shape().element_type());
 }
 

@@ -114,9 +114,7 @@ class RangeSumFinder {
       return SizeOf(update->operand(1)) == 1 ? update->operand(2) : nullptr;
     }
     if (!IsScatter(update) || RankOf(update) != 1 || SizeOf(update->operand(1)) != 1 ||
-        SizeOf(update->operand(2)) != 1 ||
-        update->to_apply()->root_instruction()->opcode() != Opcode::kParameter ||
-        update->to_apply()->root_instruction()->parameter_number() != 1) {
+        SizeOf(update->operand(2)) != 1 || CombinerOf(update) != Opcode::kParameter) {
       return nullptr;
     }
     const Instruction* const index = Forwarded(update->operand(1));

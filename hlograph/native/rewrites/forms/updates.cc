@@ -1,6 +1,7 @@
 #include "hlograph/native/rewrites/forms/updates.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
@@ -14,9 +15,14 @@
 #include "xla/shape_util.h"
 
 namespace hlograph {
+namespace {
+
+using Opcode = xla::HloOpcode;
+
+}  // namespace
 
 bool IsScatter(const Instruction* instruction) {
-  if (instruction->opcode() != xla::HloOpcode::kScatter || !IsPlain(instruction) ||
+  if (instruction->opcode() != Opcode::kScatter || !IsPlain(instruction) ||
       instruction->operand_count() != 3) {
     return false;
   }
@@ -30,9 +36,20 @@ bool IsScatter(const Instruction* instruction) {
   return shape.ok() && xla::ShapeUtil::Compatible(*shape, instruction->shape());
 }
 
+std::optional<Opcode> CombinerOf(const Instruction* scatter) {
+  const xla::HloComputation* const combiner = scatter->to_apply();
+  const Instruction* const root = combiner->root_instruction();
+  if (!SameType(root, scatter)) return std::nullopt;
+  if (root->opcode() == Opcode::kParameter && root->parameter_number() == 1) return root->opcode();
+  for (Opcode opcode : {Opcode::kAdd, Opcode::kMultiply, Opcode::kMaximum, Opcode::kMinimum}) {
+    if (IsScalarOperation(combiner, opcode)) return opcode;
+  }
+  return std::nullopt;
+}
+
 bool IsSliceUpdate(const Instruction* instruction) {
   const int64_t rank = RankOf(instruction);
-  if (instruction->opcode() != xla::HloOpcode::kDynamicUpdateSlice || !IsPlain(instruction) ||
+  if (instruction->opcode() != Opcode::kDynamicUpdateSlice || !IsPlain(instruction) ||
       instruction->operand_count() != 2 + rank ||
       !SameArray(instruction, instruction->operand(0))) {
     return false;
