@@ -58,18 +58,8 @@ bool IsElementwise(const Instruction* instruction) {
 }
 
 bool IsValidReduce(const Instruction* reduce, absl::Span<const bool> batched) {
-  if (reduce->operand_count() != 2 || batched[1] || RankOf(reduce->operand(1)) != 0) return false;
-  const int64_t rank = RankOf(reduce->operand(0));
-  std::vector<bool> reduced(rank, false);
-  for (int64_t dimension : reduce->dimensions()) {
-    if (dimension < 0 || dimension >= rank || reduced[dimension]) return false;
-    reduced[dimension] = true;
-  }
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (!reduced[i]) kept.push_back(reduce->operand(0)->shape().dimensions(i));
-  }
-  return reduce->shape().dimensions() == kept && !reduce->to_apply()->HasSideEffect();
+  return reduce->operand_count() == 2 && !batched[1] && RankOf(reduce->operand(1)) == 0 &&
+         HasReducedShape(reduce) && !reduce->to_apply()->HasSideEffect();
 }
 
 // Of a dynamic slice or update: the indices are scalars of one type, one for each dimension.

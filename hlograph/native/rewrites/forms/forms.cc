@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -29,6 +30,15 @@ using Opcode = xla::HloOpcode;
 
 xla::Shape ArrayOf(xla::PrimitiveType type, absl::Span<const int64_t> sizes) {
   return xla::ShapeUtil::MakeShape(type, sizes);
+}
+
+// The sizes of the dimensions that are not among these.
+std::vector<int64_t> SizesBeside(const Instruction* array, absl::Span<const int64_t> dimensions) {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < RankOf(array); ++i) {
+    if (!absl::c_linear_search(dimensions, i)) sizes.push_back(array->shape().dimensions(i));
+  }
+  return sizes;
 }
 
 // Clang, which compiled XLA, takes the upper bits of a register with a small enum for zeros; GCC
@@ -119,18 +129,17 @@ bool IsReductionBy(const Instruction* instruction, Opcode opcode) {
       !IsScalarOperation(instruction->to_apply(), opcode)) {
     return false;
   }
-  const int64_t rank = operand->shape().dimensions().size();
-  std::vector<bool> reduced(rank, false);
-  for (int64_t dimension : instruction->dimensions()) {
-    if (dimension < 0 || dimension >= rank || reduced[dimension]) return false;
+  return HasReducedShape(instruction);
+}
+
+bool HasReducedShape(const Instruction* reduce) {
+  const Instruction* const operand = reduce->operand(0);
+  std::vector<bool> reduced(RankOf(operand), false);
+  for (int64_t dimension : reduce->dimensions()) {
+    if (dimension < 0 || dimension >= RankOf(operand) || reduced[dimension]) return false;
     reduced[dimension] = true;
   }
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (!reduced[i]) kept.push_back(operand->shape().dimensions(i));
-  }
-  return std::equal(kept.begin(), kept.end(), instruction->shape().dimensions().begin(),
-                    instruction->shape().dimensions().end());
+  return reduce->shape().dimensions() == SizesBeside(operand, reduce->dimensions());
 }
 
 bool IsOnlyUser(const Instruction* user, const Instruction* operand) {
@@ -259,22 +268,20 @@ Instruction* Builder::Concatenate(absl::Span<Instruction* const> operands,
 Instruction* Builder::Reduce(Opcode opcode, Instruction* operand,
                              absl::Span<const int64_t> dimensions) const {
   const xla::PrimitiveType type = operand->shape().element_type();
+  Instruction* const start =
+      place_->AddInstruction(Instruction::CreateConstant(NeutralOf(opcode, type)));
+  return place_->AddInstruction(
+      Instruction::CreateReduce(ArrayOf(type, SizesBeside(operand, dimensions)), operand, start,
+                                dimensions, ScalarOperation(opcode, type)));
+}
+
+xla::HloComputation* Builder::ScalarOperation(Opcode opcode, xla::PrimitiveType type) const {
   const xla::Shape scalar = ArrayOf(type, {});
   xla::HloComputation::Builder builder("combine");
   Instruction* const lhs = builder.AddInstruction(Instruction::CreateParameter(0, scalar, "lhs"));
   Instruction* const rhs = builder.AddInstruction(Instruction::CreateParameter(1, scalar, "rhs"));
   builder.AddInstruction(Instruction::CreateBinary(scalar, Cleared(opcode), lhs, rhs));
-  xla::HloComputation* const combine = place_->GetModule()->AddEmbeddedComputation(builder.Build());
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < static_cast<int64_t>(operand->shape().dimensions().size()); ++i) {
-    if (std::find(dimensions.begin(), dimensions.end(), i) == dimensions.end()) {
-      kept.push_back(operand->shape().dimensions(i));
-    }
-  }
-  Instruction* const start =
-      place_->AddInstruction(Instruction::CreateConstant(NeutralOf(opcode, type)));
-  return place_->AddInstruction(
-      Instruction::CreateReduce(ArrayOf(type, kept), operand, start, dimensions, combine));
+  return place_->GetModule()->AddEmbeddedComputation(builder.Build());
 }
 
 Instruction* Builder::All(Instruction* predicates) const {

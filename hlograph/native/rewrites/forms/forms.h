@@ -52,6 +52,10 @@ bool IsConstantOf(const Instruction* instruction, double value);
 // minus infinity for kMaximum, the highest or infinity for kMinimum).
 bool IsReductionBy(const Instruction* instruction, xla::HloOpcode opcode);
 
+// Returns true if a reduction of one array is along dimensions that this has, each once, and the
+// result has the others.
+bool HasReducedShape(const Instruction* reduce);
+
 // Returns true if the computation is of two scalars, and its root is this operation on both.
 bool IsScalarOperation(const xla::HloComputation* computation, xla::HloOpcode opcode);
 
@@ -98,6 +102,8 @@ class Builder {
   // Sums (kAdd), products, maxima or minima over dimensions, from the operation's neutral element.
   Instruction* Reduce(xla::HloOpcode opcode, Instruction* operand,
                       absl::Span<const int64_t> dimensions) const;
+  // The computation of this operation on two scalars, for reductions and scatters.
+  xla::HloComputation* ScalarOperation(xla::HloOpcode opcode, xla::PrimitiveType type) const;
   // The scalar that is true if all truth values of an array are.
   Instruction* All(Instruction* predicates) const;
   Instruction* Dot(Instruction* lhs, Instruction* rhs, const xla::DotDimensionNumbers& numbers,

@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "xla/hlo/ir/hlo_casting_utils.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/service/shape_inference.h"
 #include "xla/shape.h"
@@ -91,19 +89,13 @@ Instruction* GatherRows(const Builder& build, Instruction* matrix, Instruction* 
 
 Instruction* SumRows(const Builder& build, Instruction* rows, Instruction* indices, int64_t count) {
   const xla::PrimitiveType type = rows->shape().element_type();
-  const xla::Shape scalar = xla::ShapeUtil::MakeShape(type, {});
-  xla::HloComputation::Builder builder("add");
-  Instruction* const lhs = builder.AddInstruction(Instruction::CreateParameter(0, scalar, "lhs"));
-  Instruction* const rhs = builder.AddInstruction(Instruction::CreateParameter(1, scalar, "rhs"));
-  builder.AddInstruction(Instruction::CreateBinary(scalar, Opcode::kAdd, lhs, rhs));
-  xla::HloComputation* const add =
-      build.place()->GetModule()->AddEmbeddedComputation(builder.Build());
   const xla::Shape shape = xla::ShapeUtil::MakeShape(type, {count, rows->shape().dimensions(1)});
   const xla::ScatterDimensionNumbers numbers =
       xla::HloScatterInstruction::MakeScatterDimNumbers({1}, {0}, {0}, /*index_vector_dim=*/1);
-  return build.place()->AddInstruction(Instruction::CreateScatter(
-      shape, build.Uniform(shape, 0), AsColumn(build, indices), rows, add, numbers,
-      /*indices_are_sorted=*/false, /*unique_indices=*/false));
+  return build.place()->AddInstruction(
+      Instruction::CreateScatter(shape, build.Uniform(shape, 0), AsColumn(build, indices), rows,
+                                 build.ScalarOperation(Opcode::kAdd, type), numbers,
+                                 /*indices_are_sorted=*/false, /*unique_indices=*/false));
 }
 
 }  // namespace hlograph
