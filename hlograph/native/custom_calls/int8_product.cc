@@ -28,8 +28,6 @@ struct Block {
   int64_t rows, depth, columns;
 };
 
-int64_t RoundedUp(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
-
 // A panel for many rows stays in the first cache, and the rows in the second one. With few rows,
 // the time is that of reading the right matrix, so long runs of it are read.
 Block BlockOf(const Product& product, int64_t threads) {
@@ -94,7 +92,7 @@ void MultiplyBlock(const Product& product, const Block& block, int64_t row, int6
       left = space.rows;
     }
     SumRows(left, left_stride, rows, depth, space.excess);
-    const int64_t groups = RoundedUp(depth, kInt8Group) / kInt8Group;
+    const int64_t groups = PartsOf(depth, kInt8Group);
     for (int64_t i = 0; i < columns; i += kPanelColumns) {
       MultiplyRows({left, left_stride, space.excess, space.panels + i * groups * kInt8Group, groups,
                     product.products + row * product.columns + column + i, product.columns, rows,
@@ -105,8 +103,8 @@ void MultiplyBlock(const Product& product, const Block& block, int64_t row, int6
 
 void Multiply(ffi::ThreadPool pool, const Product& product) {
   const Block block = BlockOf(product, std::max<int64_t>(pool.num_threads(), 1));
-  const int64_t across = (product.columns + block.columns - 1) / block.columns;
-  const int64_t down = (product.rows + block.rows - 1) / block.rows;
+  const int64_t across = PartsOf(product.columns, block.columns);
+  const int64_t down = PartsOf(product.rows, block.rows);
   constexpr double kOfAnElement = 0.08, kOfAProduct = 0.0025;  // nanoseconds
   const double nanoseconds = static_cast<double>(product.depth) *
                              std::min(block.columns, product.columns) *

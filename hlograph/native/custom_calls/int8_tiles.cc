@@ -91,8 +91,7 @@ HLOGRAPH_VNNI void PackColumns(const RightPart& part, int64_t column, int64_t ro
     to[i + 8] = _mm512_shuffle_i32x4(even_front, even_back, 0xdd);
     to[i + 12] = _mm512_shuffle_i32x4(odd_front, odd_back, 0xdd);
   }
-  const int64_t groups =
-      std::min<int64_t>(kLanes, (part.depth - row + kInt8Group - 1) / kInt8Group);
+  const int64_t groups = std::min(kLanes, PartsOf(part.depth - row, kInt8Group));
   for (int64_t i = 0; i < groups; ++i) {
     _mm512_store_si512(vectors + i * kVectors * kBytes, to[i]);
   }
@@ -161,7 +160,7 @@ bool HasVnni() {
 }
 
 void PackPanels(const RightPart& part, uint8_t* panels) {
-  const int64_t depth = (part.depth + kInt8Group - 1) / kInt8Group * kInt8Group;
+  const int64_t depth = RoundedUp(part.depth, kInt8Group);
   if (!part.by_columns) {
     for (int64_t row = 0; row < depth; row += kInt8Group) {
       for (int64_t column = 0; column < part.columns; column += kPanelColumns) {
@@ -193,8 +192,8 @@ HLOGRAPH_VNNI void SumRows(const int8_t* first, int64_t stride, int64_t rows, in
 }
 
 void MultiplyRows(const RowsByPanel& work) {
-  const int64_t tiles = (work.rows + kTileRows - 1) / kTileRows;
-  const int64_t vectors = (work.columns + kLanes - 1) / kLanes;
+  const int64_t tiles = PartsOf(work.rows, kTileRows);
+  const int64_t vectors = PartsOf(work.columns, kLanes);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t row = tile * work.rows / tiles, end = (tile + 1) * work.rows / tiles;
     TileOf(end - row, vectors, std::make_integer_sequence<int64_t, kTileRows * kVectors>())(work,

@@ -10,6 +10,11 @@ namespace hlograph {
 constexpr int64_t kInt8Group = 4;
 constexpr int64_t kPanelColumns = 64;
 
+// Return the number of parts of a size, of which the last one may be smaller, and the size of as
+// many whole ones.
+constexpr int64_t PartsOf(int64_t size, int64_t part) { return (size + part - 1) / part; }
+constexpr int64_t RoundedUp(int64_t size, int64_t part) { return PartsOf(size, part) * part; }
+
 // Returns true if the processor has the instructions. Nothing else may be called where it has not.
 bool HasVnni();
 
