@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -17,6 +18,27 @@ namespace hlograph {
 
 // Values that are computed in blocks, and the dimensions of their blocks.
 using BlockedValues = std::map<const Instruction*, std::set<int64_t>>;
+
+using ValueSet = std::set<const Instruction*>;
+
+// Finds what is computed in blocks, in rounds: each leaves out of the blocks what is needed outside
+// of those of the rounds before.
+//
+// find(outside) returns a finder without the values that are outside, or none if there are no
+// blocks; its FindShared() returns what else has to be outside. Returns none after many rounds.
+template <typename Find>
+auto FindUnshared(const Find& find) -> decltype(find(ValueSet())) {
+  constexpr int kMostRounds = 8;
+  ValueSet outside;
+  for (int round = 0; round < kMostRounds; ++round) {
+    auto finder = find(outside);
+    if (!finder.has_value()) break;
+    const ValueSet shared = finder->FindShared();
+    if (shared.empty()) return finder;
+    outside.insert(shared.begin(), shared.end());
+  }
+  return std::nullopt;
+}
 
 // Copies values of one computation to another one, in blocks of a dimension or whole.
 class BlockCopier {

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,6 @@ using Opcode = xla::HloOpcode;
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // of the largest array of a block
 constexpr int64_t kLargeBytes = 2 * kBlockBytes;   // of an array that does not stay in the cache
 constexpr int kContractionReach = 24;              // hops to what is computed in blocks
-constexpr int kMostLeftOut = 8;                    // of leaving something out of the blocks
 constexpr int64_t kMostIndices = int64_t{1} << 30;
 
 int64_t StoredBytes(const Instruction* value) {
@@ -41,9 +39,8 @@ bool IsSumOrProduct(const Instruction* value) {
 // what follows from them.
 class BlockFinder {
  public:
-  BlockFinder(const Instruction* place, int64_t dimension,
-              const std::set<const Instruction*>& outside)
-      : place_(place), outside_(outside) {
+  BlockFinder(const Instruction* place, int64_t dimension, ValueSet outside)
+      : place_(place), outside_(std::move(outside)) {
     Add(place, dimension, 0);
   }
 
@@ -61,7 +58,7 @@ class BlockFinder {
   // read take less memory than those that need not be stored.
   bool SavesMemory() const {
     bool contracts = false;
-    std::set<const Instruction*> read;
+    ValueSet read;
     int64_t stored = LargestBytes();
     if (stored < std::max(kLargeBytes, StoredBytes(place_))) return false;
     for (const auto& [value, dimensions] : blocked_) {
@@ -79,8 +76,8 @@ class BlockFinder {
   }
 
   // The values of the blocks that others need as well, where it takes long to compute them twice.
-  std::set<const Instruction*> FindShared() const {
-    std::set<const Instruction*> shared;
+  ValueSet FindShared() const {
+    ValueSet shared;
     const bool has_dot = absl::c_any_of(blocked_, [&](const auto& entry) {
       return entry.first != place_ && entry.first->opcode() == Opcode::kDot;
     });
@@ -113,7 +110,7 @@ class BlockFinder {
   }
 
   const Instruction* place_;
-  const std::set<const Instruction*>& outside_;
+  ValueSet outside_;
   std::map<std::pair<const Instruction*, int64_t>, bool> added_;
   BlockedValues blocked_;
 };
@@ -129,20 +126,16 @@ struct ContractionBlocks {
 std::optional<ContractionBlocks> FindContractionAlong(const Instruction* place, int64_t dimension) {
   const int64_t count = place->shape().dimensions(dimension);
   if (count < 2 || count > kMostIndices) return std::nullopt;
-  std::set<const Instruction*> outside;
-  for (int round = 0; round < kMostLeftOut; ++round) {
-    const BlockFinder finder(place, dimension, outside);
-    if (!finder.SavesMemory()) return std::nullopt;
-    if (const auto shared = finder.FindShared(); !shared.empty()) {
-      outside.insert(shared.begin(), shared.end());
-      continue;
-    }
-    const int64_t bytes = finder.LargestBytes() / count;
-    const int64_t size =
-        std::clamp(kBlockBytes / std::max(bytes, int64_t{1}), int64_t{1}, (count + 1) / 2);
-    return ContractionBlocks{finder.blocked(), dimension, count, size, bytes};
-  }
-  return std::nullopt;
+  const auto finder = FindUnshared([&](const ValueSet& outside) {
+    std::optional<BlockFinder> blocks(std::in_place, place, dimension, outside);
+    if (!blocks->SavesMemory()) blocks.reset();
+    return blocks;
+  });
+  if (!finder.has_value()) return std::nullopt;
+  const int64_t bytes = finder->LargestBytes() / count;
+  const int64_t size =
+      std::clamp(kBlockBytes / std::max(bytes, int64_t{1}), int64_t{1}, (count + 1) / 2);
+  return ContractionBlocks{finder->blocked(), dimension, count, size, bytes};
 }
 
 // The first dimension of which blocks are small enough, or else that of the smallest.

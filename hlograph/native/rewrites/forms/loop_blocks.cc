@@ -28,7 +28,6 @@ constexpr int64_t kMostSkipped = 4;  // at both ends of what iterations read
 constexpr int64_t kLeastRun = 16;    // neighbouring elements of a block
 constexpr int64_t kLargestAxis = int64_t{1} << 30;
 constexpr size_t kMostElements = 32;   // of a loop's state
-constexpr int kMostRounds = 8;         // of leaving something out of the region
 constexpr size_t kLargestBody = 1000;  // of a loop's body
 
 constexpr int kInitialHops = 2;  // from a loop to the initial value of an element
@@ -54,8 +53,8 @@ int64_t BytesOf(const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOfElem
 // Finds the region of one axis, which is a dimension of `count` indices of an element of a loop.
 class RegionFinder {
  public:
-  RegionFinder(const Instruction* loop, int64_t count, const std::set<const Instruction*>& outside)
-      : place_(loop), count_(count), outside_(&outside) {}
+  RegionFinder(const Instruction* loop, int64_t count, ValueSet outside)
+      : place_(loop), count_(count), outside_(std::move(outside)) {}
 
   // Adds the block of an element; false if iterations mix the indices of the dimension.
   bool Add(int64_t element, int64_t dimension) { return AddElement(place_, element, dimension); }
@@ -64,9 +63,9 @@ class RegionFinder {
   const Region& region() const { return region_; }
 
   // Instructions that cannot be in the region, or are used elsewhere too.
-  std::set<const Instruction*> FindShared() const {
+  ValueSet FindShared() const {
     if (rejected_ != nullptr) return {rejected_};
-    std::set<const Instruction*> shared;
+    ValueSet shared;
     for (const auto& [value, dimensions] : region_.others) {
       if (!IsCheap(value) && !IsOnlyInside(value)) shared.insert(value);
     }
@@ -185,11 +184,11 @@ class RegionFinder {
   // Adds a value before the loops if it can be computed in blocks: they are read of it otherwise.
   // A loop of the region has all elements that the region takes of it, or is not in the region.
   void AddOutside(const Instruction* value, int64_t dimension, int hops) {
-    if (outside_->count(value) > 0) return;
+    if (outside_.count(value) > 0) return;
     const bool is_far = hops + kLoopHops > kBlockReach;
     if (value->opcode() == Opcode::kGetTupleElement) {
       const Instruction* const loop = value->operand(0);
-      if (loop->opcode() != Opcode::kWhile || outside_->count(loop) > 0) return;
+      if (loop->opcode() != Opcode::kWhile || outside_.count(loop) > 0) return;
       const int64_t element = ElementOf(value, loop);
       if (is_far || element < 0 || !AddElement(loop, element, dimension, hops + 1)) {
         rejected_ = loop;
@@ -207,7 +206,7 @@ class RegionFinder {
 
   const Instruction* place_;
   int64_t count_;
-  const std::set<const Instruction*>* outside_;
+  ValueSet outside_;
   const Instruction* rejected_ = nullptr;  // a loop before `place_` that cannot be in the region
   Region region_;
   std::set<Need> inside_;
@@ -252,29 +251,23 @@ std::optional<LoopBlocks> FindAlong(const Instruction* loop, const std::vector<i
   const int64_t inner = ProductOf(sizes.subspan(dimension + 1));
   blocks.count = sizes[dimension];
   if (blocks.count < 2 || blocks.count > kLargestAxis) return std::nullopt;
-  std::set<const Instruction*> outside;
-  for (int round = 0; round < kMostRounds; ++round) {
+  const auto finder = FindUnshared([&](const ValueSet& outside) -> std::optional<RegionFinder> {
     RegionFinder start(loop, blocks.count, outside);
     if (!start.Add(element, dimension)) return std::nullopt;
-    const auto finder = AddUsed(start, loop, used, blocks.count);
-    if (!finder.has_value()) return std::nullopt;
-    if (const auto shared = finder->FindShared(); !shared.empty()) {
-      outside.insert(shared.begin(), shared.end());
-      continue;
-    }
-    const auto [bytes, row] = finder->Bytes();
-    if (bytes <= kCacheBytes) return std::nullopt;  // as those of a block
-    blocks.size =
-        std::min(kCacheBytes / std::max(bytes / blocks.count, int64_t{1}), (blocks.count + 1) / 2);
-    if (blocks.size * inner < kLeastRun || blocks.size < 1 ||
-        row / blocks.count * blocks.size < kLeastRowBytes) {
-      return std::nullopt;
-    }
-    blocks.is_apart = finder->IsApart();
-    blocks.region = finder->region();
-    return blocks;
+    return AddUsed(std::move(start), loop, used, blocks.count);
+  });
+  if (!finder.has_value()) return std::nullopt;
+  const auto [bytes, row] = finder->Bytes();
+  if (bytes <= kCacheBytes) return std::nullopt;  // as those of a block
+  blocks.size =
+      std::min(kCacheBytes / std::max(bytes / blocks.count, int64_t{1}), (blocks.count + 1) / 2);
+  if (blocks.size * inner < kLeastRun || blocks.size < 1 ||
+      row / blocks.count * blocks.size < kLeastRowBytes) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  blocks.is_apart = finder->IsApart();
+  blocks.region = finder->region();
+  return blocks;
 }
 
 }  // namespace
