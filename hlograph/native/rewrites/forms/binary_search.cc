@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "hlograph/native/rewrites/forms/choices.h"
@@ -26,39 +25,6 @@ using Opcode = xla::HloOpcode;
 using Direction = xla::ComparisonDirection;
 
 constexpr int kMaxForwards = 6;
-
-// A number that is compared. It is canonical if there is one zero and one NaN, the greatest number.
-struct ComparedNumber {
-  const Instruction* number = nullptr;
-  bool has_one_zero = false, has_one_nan = false;
-};
-
-// Takes select(x != x, NaN, x) and select(x == 0, 0, x) for x, in any order. Others are as they
-// are.
-ComparedNumber FindComparedNumber(const Instruction* number) {
-  ComparedNumber result{Forwarded(number)};
-  std::vector<const Instruction*> tested;
-  for (int i = 0; i < 2; ++i) {
-    const Instruction* const select = result.number;
-    if (select->opcode() != Opcode::kSelect || !IsPointwise(select)) break;
-    const Instruction* const which = Forwarded(select->operand(0));
-    const Instruction* const value = Forwarded(select->operand(1));
-    if (ComparesNumbers(which, Direction::kNe) && IsPositiveNan(value) &&
-        Forwarded(which->operand(0)) == Forwarded(which->operand(1))) {
-      result.has_one_nan = true;
-    } else if (ComparesNumbers(which, Direction::kEq) && HasOnly(which->operand(1), 0) &&
-               HasOnly(value, 0)) {
-      result.has_one_zero = true;
-    } else {
-      break;
-    }
-    tested.push_back(Forwarded(which->operand(0)));
-    result.number = Forwarded(select->operand(2));
-  }
-  const bool all_test_it =
-      absl::c_all_of(tested, [&](const Instruction* other) { return other == result.number; });
-  return all_test_it ? result : ComparedNumber{Forwarded(number)};
-}
 
 // What reshapes are of.
 const Instruction* Unreshaped(const Instruction* array) {
@@ -174,8 +140,7 @@ class SearchBody {
     if (!search.includes_equal && compare->comparison_direction() != Direction::kLe) return false;
     const ComparedNumber value = FindComparedNumber(compare->operand(0));
     const ComparedNumber edge = FindComparedNumber(compare->operand(1));
-    const bool are_canonical =
-        value.has_one_zero && value.has_one_nan && edge.has_one_zero && edge.has_one_nan;
+    const bool are_canonical = value.is_canonical() && edge.is_canonical();
     const bool are_numbers = IsInteger(edge.number->shape().element_type()) ||
                              ComparesNumbers(compare, compare->comparison_direction());
     if (!are_numbers && !are_canonical) return false;

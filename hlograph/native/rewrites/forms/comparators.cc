@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/loop_shape.h"
+#include "hlograph/native/rewrites/forms/views.h"
+#include "hlograph/native/rewrites/patterns.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
-#include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -28,30 +26,6 @@ namespace {
 
 using Opcode = xla::HloOpcode;
 using Direction = xla::ComparisonDirection;
-
-// Parameter of a comparator, as it is or in jax.lax.sort's canonical form:
-// select(x != x, nan, select(x == 0, 0, x)).
-struct Side {
-  const Instruction* parameter = nullptr;
-  bool canonical = false;
-};
-
-Side FindSide(const Instruction* side) {
-  if (side->opcode() == Opcode::kParameter) return {side, false};
-  if (side->opcode() != Opcode::kSelect) return {};
-  const Instruction* const inner = side->operand(2);
-  if (inner->opcode() != Opcode::kSelect) return {};
-  const Instruction* const parameter = inner->operand(2);
-  if (parameter->opcode() != Opcode::kParameter || !SameArray(side, parameter) ||
-      !ComparesNumbers(side->operand(0), Direction::kNe) ||
-      side->operand(0)->operand(0) != parameter || side->operand(0)->operand(1) != parameter ||
-      !IsPositiveNan(side->operand(1)) || !ComparesNumbers(inner->operand(0), Direction::kEq) ||
-      inner->operand(0)->operand(0) != parameter ||
-      !IsConstantOf(inner->operand(0)->operand(1), 0) || !IsConstantOf(inner->operand(1), 0)) {
-    return {};
-  }
-  return {parameter, true};
-}
 
 bool IsValidSort(const Instruction* sort) {
   if (sort->opcode() != Opcode::kSort || sort->operand_count() == 0 || sort->has_sharding() ||
@@ -123,24 +97,57 @@ bool IsPositiveNan(const Instruction* array) {
   return value.has_value() && std::isnan(*value) && !std::signbit(*value);
 }
 
+ComparedNumber FindComparedNumber(const Instruction* number) {
+  ComparedNumber result{Forwarded(number)};
+  std::vector<const Instruction*> tested;
+  for (int i = 0; i < 2; ++i) {
+    const Instruction* const select = result.number;
+    if (select->opcode() != Opcode::kSelect || !IsPointwise(select) ||
+        !SameType(select, select->operand(2))) {
+      break;
+    }
+    const Instruction* const which = Forwarded(select->operand(0));
+    const Instruction* const value = Forwarded(select->operand(1));
+    if (ComparesNumbers(which, Direction::kNe) && IsPositiveNan(value) &&
+        Forwarded(which->operand(0)) == Forwarded(which->operand(1))) {
+      result.has_one_nan = true;
+    } else if (ComparesNumbers(which, Direction::kEq) && HasOnly(which->operand(1), 0) &&
+               HasOnly(value, 0)) {
+      result.has_one_zero = true;
+    } else {
+      break;
+    }
+    tested.push_back(Forwarded(which->operand(0)));
+    result.number = Forwarded(select->operand(2));
+  }
+  const bool all_test_it =
+      absl::c_all_of(tested, [&](const Instruction* other) { return other == result.number; });
+  return all_test_it ? result : ComparedNumber{Forwarded(number)};
+}
+
 std::optional<SortOrder> FindOrder(const Instruction* sort) {
   if (!IsValidSort(sort)) return std::nullopt;
   const Instruction* const root = sort->to_apply()->root_instruction();
   if (root->opcode() != Opcode::kCompare) return std::nullopt;
   const bool is_less = root->comparison_direction() == Direction::kLt;
   if (!is_less && root->comparison_direction() != Direction::kGt) return std::nullopt;
-  const Side lhs = FindSide(root->operand(0)), rhs = FindSide(root->operand(1));
-  if (lhs.parameter == nullptr || rhs.parameter == nullptr || lhs.canonical != rhs.canonical) {
-    return std::nullopt;
+  const ComparedNumber lhs = FindComparedNumber(root->operand(0));
+  const ComparedNumber rhs = FindComparedNumber(root->operand(1));
+  for (const ComparedNumber& side : {lhs, rhs}) {
+    const bool is_plain = !side.has_one_zero && !side.has_one_nan;
+    if (side.number->opcode() != Opcode::kParameter || (!is_plain && !side.is_canonical()) ||
+        side.is_canonical() != lhs.is_canonical()) {
+      return std::nullopt;
+    }
   }
-  const int64_t one = lhs.parameter->parameter_number(), two = rhs.parameter->parameter_number();
+  const int64_t one = lhs.number->parameter_number(), two = rhs.number->parameter_number();
   if (one / 2 != two / 2 || one == two) return std::nullopt;
-  const xla::PrimitiveType type = lhs.parameter->shape().element_type();
+  const xla::PrimitiveType type = lhs.number->shape().element_type();
   if (!IsInteger(type) &&
       (!IsFloat(type) || root->comparison_order() != xla::Comparison::Order::kTotal)) {
     return std::nullopt;
   }
-  return SortOrder{one / 2, is_less != (one < two), lhs.canonical};
+  return SortOrder{one / 2, is_less != (one < two), lhs.is_canonical()};
 }
 
 bool IsStable(const Instruction* sort) {

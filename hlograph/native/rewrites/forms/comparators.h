@@ -24,6 +24,18 @@ bool ComparesNumbers(const Instruction* compare, xla::ComparisonDirection direct
 // Returns true for a scalar constant or an array that is NaN, without the sign.
 bool IsPositiveNan(const Instruction* array);
 
+// A number that is compared. It is canonical if there is one zero and one NaN, the greatest number.
+struct ComparedNumber {
+  const Instruction* number = nullptr;
+  bool has_one_zero = false, has_one_nan = false;
+
+  bool is_canonical() const { return has_one_zero && has_one_nan; }
+};
+
+// Takes select(x != x, NaN, x) and select(x == 0, 0, x) for x, in any order, as jax.lax.sort and
+// jax.numpy.searchsorted write them. Others are as they are.
+ComparedNumber FindComparedNumber(const Instruction* number);
+
 // How a sort orders: by one of its operands.
 struct SortOrder {
   int64_t key = 0;  // number of the operand
