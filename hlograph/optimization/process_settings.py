@@ -41,7 +41,8 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
 
     Two processes are compared, unless calls can have too few page faults: a plan that is ahead by
     those of the default alone is slower in a process whose past keeps its memory. If the plan is
-    slower than jaxlib's default where memory is kept, the faster of both is chosen.
+    slower than jaxlib's default where memory is kept, the faster of both is chosen. Ctrl-C ends
+    the comparison, and keeps the plan; the report is then one of an interrupted search.
 
     Args:
         job: The program and the conditions.
@@ -60,8 +61,10 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
     effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
     try:
         comparison = compared(job, report.plan, effort)
-    except (HloError, KeyboardInterrupt):  # the plan that was found is worth more
+    except HloError:  # the plan that was found is worth more
         return report
+    except KeyboardInterrupt:
+        return replace(report, interrupted=True)
     if comparison is None:
         return report
     if comparison.plan_ratio < 1:

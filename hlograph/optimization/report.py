@@ -53,7 +53,7 @@ class Report:
         seconds: Duration of the race.
         from_store: True if the plan was found in the store, or was given.
         before: Number of the first outcomes, which earlier searches had measured.
-        interrupted: True if the user ended the race by Ctrl-C.
+        interrupted: True if the user ended the race, or what follows it, by Ctrl-C.
         judgement: What references say of jaxlib's default; None if none was asked.
         judging: What the references took of the search.
         advice: What the user can do for the program, and is not done: sentences without a full

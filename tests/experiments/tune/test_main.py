@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -120,6 +121,17 @@ def test_ctrl_c_keeps_what_was_done(program, tmp_path, capsys):
     (row,) = csv.DictReader((out / "tune.csv").read_text().splitlines())
     assert row["competitor"] == SEEDED
     assert not list(folder_of(out, INTERRUPTING, 0).glob("programs/*"))
+
+
+def test_ctrl_c_after_a_search_ends_the_run(program, tmp_path, monkeypatch):
+    def interrupted(job, report, budget, keeps):
+        return replace(report, interrupted=True)
+
+    monkeypatch.setattr("experiments.tune.races.with_kept_memory", interrupted)
+    flags = [program, "--budget", "1", "--out", str(tmp_path), "--methods", SEEDED, WIDE]
+    assert main(flags) == INTERRUPTED
+    assert _screened(tmp_path, SEEDED, 0)
+    assert not folder_of(tmp_path, WIDE, 0).exists()
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,6 @@ def test_what_it_brings_that_memory_is_kept_is_in_the_plan_and_the_report(told):
         KeptMemoryComparison(replace(_KEPT, low=0.99), 1.4, True),
         KeptMemoryComparison(replace(_KEPT, ratio=1.02, low=1.01), 1.4, True),
         PlanError("it does not compile"),
-        KeyboardInterrupt(),
     ],
 )
 def test_without_a_clear_gain_all_stays_as_it_is(comparison, told):
@@ -160,6 +159,13 @@ def test_searches_that_were_interrupted_end_at_once(told):
     report = replace(_report(), interrupted=True)
     assert with_kept_memory(_job(), report, 60.0, keeps=True) is report
     assert not plans
+
+
+def test_ctrl_c_keeps_the_plan_and_says_that_the_user_ended_the_search(told):
+    told(KeyboardInterrupt())
+    report = _report()
+    ended = with_kept_memory(_job(), report, 60.0, keeps=True)
+    assert ended == replace(report, interrupted=True)
 
 
 def test_page_faults_of_large_blocks_are_told(told):
