@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -30,8 +31,8 @@ class Job:
         reference: Plan whose outputs are right, and that others are timed beside; the empty plan is
             jaxlib's default.
         patience: Seconds that the reference may take to compile, or to run.
-        plan_patience: Seconds that a plan may take to compile in its screening. Four times as long
-            as the reference is never too long.
+        budget: Seconds of the search, of which the compilation of one plan takes a share at most in
+            a screening.
         objective: What is made small: the time, or the peak memory at no more than 1.1 times the
             default's time.
         max_memory_ratio: Largest peak memory of a plan, as a multiple of the default's.
@@ -46,7 +47,7 @@ class Job:
     seed: int = 0
     reference: Plan = field(default_factory=Plan)
     patience: float = 3600.0
-    plan_patience: float = 3600.0
+    budget: float = math.inf
     objective: Objective = "time"
     max_memory_ratio: float = MAX_MEMORY_RATIO
 

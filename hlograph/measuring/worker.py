@@ -51,10 +51,12 @@ _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
 _LONG_COMPILE = 5.0  # seconds
 
 # A plan may take this many times as long as the default, and some seconds: its first run, and its
-# compilation. The default may take an hour. In a screening a compilation may always take this many
-# times as long as the default's.
+# compilation. The default may take an hour.
 _SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
-_SCREENED_COMPILE = 4.0
+
+# In a screening a compilation takes at most this share of the budget, but it may always take some
+# seconds, and this many times as long as the default's.
+_SCREENED_SHARE, _SCREENED_SECONDS, _SCREENED_COMPILE = 0.2, 5.0, 4.0
 
 # A loop may never end on generated inputs. On these the default may take this many times as long as
 # on the first inputs, plus some seconds; on the first inputs, if they are random, five minutes.
@@ -223,7 +225,8 @@ class MeasuringWorker:
         limit = _SECONDS + _SLOW_COMPILE * default
         if thorough:
             return limit
-        return min(limit, max(self._job.plan_patience, _SCREENED_COMPILE * default))
+        share = _SCREENED_SHARE * self._job.budget
+        return min(limit, max(share, _SCREENED_SECONDS, _SCREENED_COMPILE * default))
 
     def _slow_run(self) -> float:
         return 1.0 + _SLOW_RUN * self._default_seconds

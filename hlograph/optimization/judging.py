@@ -24,10 +24,6 @@ from hlograph.plans.known_faults import faults_of
 # The default may take this many times the budget in a first try, and not less than some seconds.
 _PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
 
-# Share of the budget that the compilation of one plan takes at most in a screening, and seconds
-# that it may always take.
-_PLAN_PATIENCE, _LEAST_PLAN_PATIENCE = 0.2, 5.0
-
 
 def judged_before(job: Job, report: Report, *, is_checked: bool) -> Report:
     """Returns the report of a function that has not run yet, with what stands for the default.
@@ -92,8 +88,7 @@ class DefaultOnTrial:
 
     def __init__(self, job: Job, budget: float) -> None:
         patience = max(_LEAST_PATIENCE, _PATIENCE * budget)
-        plan_patience = max(_LEAST_PLAN_PATIENCE, _PLAN_PATIENCE * budget)
-        self.job = replace(job, patience=patience, plan_patience=plan_patience)
+        self.job = replace(job, patience=patience, budget=budget)
         self.plain = plain_plan(job.program)
         self.judgement: Judgement | None = None
         self.times = JudgingTimes()
