@@ -15,10 +15,10 @@ folder has measured of the chosen programs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import tyro
 
@@ -26,7 +26,9 @@ from benchmarks.peers.programs import ProgramChoice
 from experiments.evaluate.run_folder import run_in_folder, save_provenance
 
 if TYPE_CHECKING:
+    from benchmarks.peers.pattern_effects import PatternEffect
     from experiments.tune.races import TuningRace
+    from experiments.tune.results import RaceResult
 
 
 @dataclass(frozen=True)
@@ -68,35 +70,56 @@ def run(config: PatternsConfig, folder: Path) -> list[str]:
         program.name: TuningRace(program, folder, config.budget, competitor="enzyme")
         for program in programs
     }
+    measured = {name: Measured.of(race) for name, race in races.items()}
     missing = [
         program
         for program in programs
-        if config.measures(program) and races[program.name].result() is None
+        if config.measures(program) and measured[program.name].result is None
     ]
     for program in within(config.minutes, missing, "enzyme"):
         race = races[program.name]
         raced(race).save(race.folder)
-        write(list(races.values()), config, folder)
-    return write(list(races.values()), config, folder)
+        measured[program.name] = Measured.of(race)
+        write(measured, config, folder)
+    return write(measured, config, folder)
 
 
-def write(races: Sequence[TuningRace], config: PatternsConfig, folder: Path) -> list[str]:
-    """Writes the tables of all races that have outcomes, and returns the findings."""
+class Measured(NamedTuple):
+    """What the folder has of a program.
+
+    Attributes:
+        result: Result of its race; None before its end.
+        effects: Effects that were measured so far.
+    """
+
+    result: RaceResult | None
+    effects: list[PatternEffect]
+
+    @classmethod
+    def of(cls, race: TuningRace) -> Measured:
+        """Reads what a race has measured."""
+        from benchmarks.peers.pattern_effects import effects_of
+
+        return cls(race.result(), effects_of(race.program.name, race.outcomes()))
+
+
+def write(measured: Mapping[str, Measured], config: PatternsConfig, folder: Path) -> list[str]:
+    """Writes the tables of all programs, by name, and returns the findings."""
     from benchmarks.machine import machine
-    from benchmarks.peers.pattern_effects import effects_of, findings, tables
+    from benchmarks.peers.pattern_effects import findings, tables
     from benchmarks.peers.runs import left_over
     from hlograph.storage.atomic_write import write_text_atomically
 
-    results = {race.program.name: race.result() for race in races}
-    errors = {name: result.error for name, result in results.items() if result and result.error}
-    effects = [e for race in races for e in effects_of(race.program.name, race.outcomes())]
+    results = {name: each.result for name, each in measured.items() if each.result is not None}
+    errors = {name: result.error for name, result in results.items() if result.error}
+    effects = [effect for each in measured.values() for effect in each.effects]
     text = tables(effects, errors, machine(), config.budget)
     write_text_atomically(folder / "patterns.md", text)
     if config.page is not None:
         from benchmarks.tables import write_parts
 
         write_parts({"enzyme": text}, config.page)
-    return [*findings(effects), *left_over(races, [r for r in results.values() if r is not None])]
+    return [*findings(effects), *left_over(measured, results)]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -73,7 +73,7 @@ def _known(rows: Iterable[PeersRow | None]) -> list[PeersRow]:
     return [row for row in rows if row is not None]
 
 
-def left_over(programs: Sequence[object], rows: Sequence[object]) -> list[str]:
+def left_over(programs: Sized, rows: Sized) -> list[str]:
     """Returns a sentence on programs without times; none if there are no such programs."""
     left = len(programs) - len(rows)
     return [f"{left} of {len(programs)} programs are not measured yet"] if left else []
