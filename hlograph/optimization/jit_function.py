@@ -17,13 +17,12 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args, overload
+from dataclasses import dataclass, replace
+from typing import Any, get_args, overload
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import MAX_MEMORY_RATIO, Job, Objective
-from hlograph.optimization.background import in_background
 from hlograph.optimization.cache import Store, StoreLike
 from hlograph.optimization.function import OptimizedFunction
 from hlograph.optimization.jit_executables import (
@@ -35,20 +34,13 @@ from hlograph.optimization.jit_executables import (
     is_outside,
     jitted_apart,
 )
+from hlograph.optimization.jit_planning import FirstCall, JitSettings, SignaturePlanner
 from hlograph.optimization.jit_report import JitReport, signature_text
 from hlograph.optimization.of_function import inputs_of
-from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
-from hlograph.optimization.report import Report
 from hlograph.optimization.search_settings import SearchSettings, method_names
-from hlograph.plans import Numerics, Plan, PlanRefusedError, Program
-
-FirstCall = Literal["default", "checked"]
-"""Executable of the first call of a function: see ``hlograph.jit``."""
+from hlograph.plans import Numerics, Plan, Program
 
 _SWITCH = "HLOGRAPH_JIT"
-_SECONDS = "HLOGRAPH_JIT_SECONDS"
-_MOST_SECONDS = 1800.0  # of all searches of a process, unless the variable says otherwise
-_Inputs = Callable[[], list[Array] | None]  # copies, which may be large
 _UNKEPT = 3  # calls that jax kept no executable of
 
 
@@ -131,29 +123,6 @@ def jit(
     return JitFunction(function, more)
 
 
-@dataclass(frozen=True)
-class JitSettings:
-    """The arguments of ``hlograph.jit``; see there.
-
-    Attributes:
-        search: Settings of each search.
-        job: Makes the job of a program, with the class of results and the limit of memory.
-        background: True searches beside the program.
-        max_signatures: Number of signatures that are searched for.
-        first: What the first call runs by.
-        plans: Plans to use instead of a search.
-        options: Options of ``jax.jit``.
-    """
-
-    search: SearchSettings
-    job: Callable[[Program], Job]
-    background: bool
-    max_signatures: int
-    first: FirstCall
-    plans: tuple[Plan, ...]
-    options: dict[str, Any] = field(default_factory=dict)
-
-
 class JitFunction:
     """A function of ``jax.jit`` whose signatures run by plans; see ``hlograph.jit``.
 
@@ -173,12 +142,12 @@ class JitFunction:
         self._function, self._settings = function, settings
         self._gate = TraceGate()
         self._jit: Any = jitted_apart(function, settings.options, self._gate)
+        self._planner = SignaturePlanner(self._jit, settings)
         self._is_off = os.environ.get(_SWITCH, "").lower() in ("off", "0", "false")
         self._cache, self._traced, self._unkept = ExecutableCache(self._jit), 0, 0
         self._signatures: dict[str, _Signature] = {}
         self._refused: dict[str, str] = {}
         self._entering: dict[str, threading.RLock] = {}
-        self._searched = 0
         self._unmeasured: weakref.WeakSet[Any] = weakref.WeakSet()  # lowerings
         self._lock = threading.RLock()  # never held while jax or XLA works
         self._is_clean = is_outside()
@@ -309,49 +278,11 @@ class JitFunction:
             executables = ProgramExecutables(self._cache, lowered)
             inputs = functools.partial(self._inputs, lowered, args, kwargs)
             job = self._settings.job(program)
-            function = self._planned(job, inputs, executables.use)
+            function = self._planner.planned(job, inputs, executables.use)
             with self._lock:
                 alike = sum(s.text.startswith(text) for s in self._signatures.values())
                 text = f"{text} ({alike + 1})" if alike else text
                 self._signatures[key] = _Signature(text, function, executables)
-
-    def _planned(self, job: Job, inputs: _Inputs, use: Callable[[Plan], None]) -> OptimizedFunction:
-        """Returns the record of a signature, whose plan comes from the user, the store or a search.
-
-        Raises:
-            HloError: The program cannot be measured.
-        """
-        report = self._report_at_hand(job, inputs)
-        if report is not None:
-            use(report.plan)
-            return OptimizedFunction(self._jit, None, report, self._settings.search.process)
-        with self._lock:
-            self._searched += 1
-            is_one_of_many = self._searched > self._settings.max_signatures
-        if is_one_of_many:
-            return self._without_plan(job, f"max_signatures={self._settings.max_signatures}")
-        if not _ALLOWANCE.take(self._settings.search.budget):
-            return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")
-        job = replace(job, given=inputs())
-        is_checked = self._settings.first == "checked"
-        search = self._settings.search
-        function = in_background(self._jit, use, job, search, is_checked=is_checked)
-        if not self._settings.background:
-            function.wait()
-        return function
-
-    def _without_plan(self, job: Job, limit: str) -> OptimizedFunction:
-        words = f"jaxlib's default, without a search: {limit} is reached"
-        report = Report(job.program.name, Plan(), words, job.numerics)
-        return OptimizedFunction(self._jit, None, report)
-
-    def _report_at_hand(self, job: Job, inputs: _Inputs) -> Report | None:
-        """Returns the report of a plan that needs no search; None if there is none."""
-        for plan in self._settings.plans:
-            with contextlib.suppress(PlanRefusedError):  # for another program or machine
-                return report_of_given(job, plan, measure_again=False)
-        stored = stored_plan(job, self._settings.search.store, inputs).plan
-        return None if stored is None else unmeasured(job, stored)
 
     def _inputs(self, lowered: Any, args: Any, kwargs: Any) -> list[Array] | None:
         """Returns the arrays of a call; None if it has donated them, or they are too large."""
@@ -401,34 +332,3 @@ class _Signature:
     text: str
     function: OptimizedFunction
     executables: ProgramExecutables
-
-
-class _Allowance:
-    """The seconds that all searches of the process may take together."""
-
-    def __init__(self) -> None:
-        self._lock, self._taken = threading.Lock(), 0.0
-
-    @property
-    def seconds(self) -> float:
-        """The limit.
-
-        Raises:
-            HloError: The environment variable is no number.
-        """
-        given = os.environ.get(_SECONDS, str(_MOST_SECONDS))
-        try:
-            return float(given)
-        except ValueError as error:
-            raise HloError(f"expected a number of seconds in {_SECONDS}, got {given!r}") from error
-
-    def take(self, budget: float) -> bool:
-        """Takes a search's budget; returns False if it would be too much."""
-        with self._lock:
-            if self._taken + budget > self.seconds:
-                return False
-            self._taken += budget
-            return True
-
-
-_ALLOWANCE = _Allowance()

@@ -25,7 +25,7 @@ from hlograph.errors import HloError
 from hlograph.measuring.trial import Job
 from hlograph.optimization import Store, background
 from hlograph.optimization.cache import CacheKey
-from hlograph.optimization.jit_function import _ALLOWANCE
+from hlograph.optimization.jit_planning import _ALLOWANCE
 from hlograph.plans import Plan, Program
 from hlograph.plans.mlir_modules import name_of
 
