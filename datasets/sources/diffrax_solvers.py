@@ -21,7 +21,7 @@ Programs = list[tuple[str, str, dict[str, Any]]]
 
 
 def lotka_volterra(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Prey and predators."""
+    """Returns the change of prey and predators."""
     prey, predators = state
     first, second, third, fourth = rates
     both = prey * predators
@@ -29,20 +29,20 @@ def lotka_volterra(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
 
 
 def lorenz(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Convection, chaotic."""
+    """Returns the change of a chaotic convection."""
     x, y, z = state
     return jnp.stack([rates[0] * (y - x), x * (rates[1] - z) - y, x * y - rates[2] * z])
 
 
 def pendulum(time: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Pendulum, damped and driven."""
+    """Returns the change of a pendulum, damped and driven."""
     angle, speed = state
     drive = rates[0] * jnp.cos(rates[1] * time)
     return jnp.stack([speed, drive - jnp.sin(angle) - rates[2] * speed])
 
 
 def robertson(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Three chemical reactions, stiff."""
+    """Returns the change by three chemical reactions, stiff."""
     x, y, z = state
     first = -rates[0] * x + rates[1] * y * z
     third = rates[2] * y**2
@@ -50,19 +50,19 @@ def robertson(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
 
 
 def van_der_pol(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Oscillator with relaxation, stiff for large rates."""
+    """Returns the change of an oscillator with relaxation, stiff for large rates."""
     x, y = state
     return jnp.stack([y, rates[0] * (1 - x**2) * y - x])
 
 
 def burgers(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Burgers' equation by the method of lines, periodic."""
+    """Returns the change by Burgers' equation, by the method of lines, periodic."""
     left, right = jnp.roll(state, 1), jnp.roll(state, -1)
     return rates[0] * (left - 2 * state + right) - state * (right - left) / 2
 
 
 def reaction(_: Any, state: jax.Array, rates: jax.Array) -> jax.Array:
-    """Reaction and diffusion on a line (Allen-Cahn)."""
+    """Returns the change by reaction and diffusion on a line (Allen-Cahn)."""
     padded = jnp.pad(state, 1, mode="edge")
     spread = padded[:-2] - 2 * state + padded[2:]
     return rates[0] * spread + state - state**3

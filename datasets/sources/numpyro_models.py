@@ -30,7 +30,7 @@ class Model(NamedTuple):
 
 
 def mixture(points: jax.Array) -> None:
-    """Mixture of normals with unknown means, scales and weights."""
+    """Models a mixture of normals with unknown means, scales and weights."""
     weights = numpyro.sample("weights", dist.Dirichlet(jnp.ones(3)))
     with numpyro.plate("components", 3):
         means = numpyro.sample("means", dist.MultivariateNormal(jnp.zeros(2), 5 * jnp.eye(2)))
@@ -42,7 +42,7 @@ def mixture(points: jax.Array) -> None:
 
 
 def stick_breaking(counts: jax.Array) -> None:
-    """Dirichlet process mixture of Poissons, truncated at 6 components."""
+    """Models a Dirichlet process mixture of Poissons, truncated at 6 components."""
     with numpyro.plate("sticks", 5):
         beta = numpyro.sample("beta", dist.Beta(1, 1.5))
     with numpyro.plate("components", 6):
@@ -55,7 +55,7 @@ def stick_breaking(counts: jax.Array) -> None:
 
 
 def topics(words: jax.Array) -> None:
-    """Latent Dirichlet allocation with the topic of each word summed out."""
+    """Models latent Dirichlet allocation with the topic of each word summed out."""
     documents, _ = words.shape
     with numpyro.plate("topics", 4):
         vocabulary = numpyro.sample("vocabulary", dist.Dirichlet(jnp.full(16, 0.2)))
@@ -66,13 +66,13 @@ def topics(words: jax.Array) -> None:
 
 
 def funnel() -> None:
-    """Neal's funnel in ten dimensions."""
+    """Models Neal's funnel in ten dimensions."""
     scale = numpyro.sample("y", dist.Normal(0, 3))
     numpyro.sample("x", dist.Normal(jnp.zeros(9), jnp.exp(scale / 2)).to_event(1))
 
 
 def covariance(points: jax.Array) -> None:
-    """Covariance of data with a Wishart prior and Student-t tails."""
+    """Models the covariance of data with a Wishart prior and Student-t tails."""
     size = points.shape[1]
     precision = numpyro.sample("precision", dist.Wishart(size + 2.0, jnp.eye(size)))
     degrees = numpyro.sample("df", dist.Gamma(2.0, 0.1))
@@ -83,7 +83,7 @@ def covariance(points: jax.Array) -> None:
 
 
 def copula(points: jax.Array) -> None:
-    """Gaussian copula with beta margins."""
+    """Models a Gaussian copula with beta margins."""
     shape = numpyro.sample("shape", dist.HalfNormal(jnp.full((2, 2), 2.0)).to_event(2))
     factor = numpyro.sample("factor", dist.LKJCholesky(2, concentration=1.0))
     margins = dist.Beta(shape[0] + 0.5, shape[1] + 0.5)

@@ -17,7 +17,7 @@ from sources.numpyro_models import INTEGERS, Model, model_recipes
 
 
 def eight_schools(deviation: jax.Array, effect: jax.Array | None = None) -> None:
-    """Partial pooling of treatment effects (Rubin, 1981), centred."""
+    """Models partial pooling of treatment effects (Rubin, 1981), centred."""
     mu = numpyro.sample("mu", dist.Normal(0, 5))
     tau = numpyro.sample("tau", dist.HalfCauchy(5))
     with numpyro.plate("schools", deviation.shape[0]):
@@ -26,7 +26,7 @@ def eight_schools(deviation: jax.Array, effect: jax.Array | None = None) -> None
 
 
 def logistic(inputs: jax.Array, labels: jax.Array | None = None) -> None:
-    """Logistic regression with normal priors."""
+    """Models a logistic regression with normal priors."""
     weights = numpyro.sample("w", dist.Normal(jnp.zeros(inputs.shape[1]), 1.0).to_event(1))
     intercept = numpyro.sample("b", dist.Normal(0, 10))
     with numpyro.plate("n", inputs.shape[0]):
@@ -34,7 +34,7 @@ def logistic(inputs: jax.Array, labels: jax.Array | None = None) -> None:
 
 
 def logistic_subsampled(inputs: jax.Array, labels: jax.Array) -> None:
-    """Logistic regression on random subsets of the data, for HMCECS and stochastic SVI."""
+    """Models a logistic regression on random subsets, for HMCECS and stochastic SVI."""
     weights = numpyro.sample("w", dist.Normal(jnp.zeros(inputs.shape[1]), 1.0).to_event(1))
     with numpyro.plate("n", inputs.shape[0], subsample_size=8):
         batch = numpyro.subsample(inputs, event_dim=1)
@@ -43,7 +43,7 @@ def logistic_subsampled(inputs: jax.Array, labels: jax.Array) -> None:
 
 
 def hierarchical(group: jax.Array, inputs: jax.Array, targets: jax.Array | None = None) -> None:
-    """Regression whose slopes and intercepts vary by group and correlate (LKJ prior)."""
+    """Models a regression whose slopes and intercepts vary by group and correlate (LKJ prior)."""
     scale = numpyro.sample("scale", dist.HalfNormal(jnp.ones(2)).to_event(1))
     factor = numpyro.sample("factor", dist.LKJCholesky(2, concentration=2.0))
     mean = numpyro.sample("mean", dist.Normal(jnp.zeros(2), 5.0).to_event(1))
@@ -57,7 +57,7 @@ def hierarchical(group: jax.Array, inputs: jax.Array, targets: jax.Array | None 
 
 
 def horseshoe(inputs: jax.Array, targets: jax.Array | None = None) -> None:
-    """Sparse regression with a regularised horseshoe prior."""
+    """Models a sparse regression with a regularised horseshoe prior."""
     features = inputs.shape[1]
     lambdas = numpyro.sample("lambdas", dist.HalfCauchy(jnp.ones(features)).to_event(1))
     tau = numpyro.sample("tau", dist.HalfCauchy(1.0))
@@ -74,7 +74,7 @@ def horseshoe(inputs: jax.Array, targets: jax.Array | None = None) -> None:
 def bayesian_network(
     inputs: jax.Array, targets: jax.Array | None = None, widths: tuple[int, ...] = (8, 8)
 ) -> None:
-    """Bayesian neural network with tanh layers."""
+    """Models a Bayesian neural network with tanh layers."""
     hidden = inputs
     for index, width in enumerate(widths):
         prior = dist.Normal(jnp.zeros((hidden.shape[-1], width)), 1.0).to_event(2)
@@ -87,7 +87,7 @@ def bayesian_network(
 
 
 def gaussian_process(inputs: jax.Array, targets: jax.Array | None = None) -> None:
-    """Gaussian process regression, squared exponential kernel."""
+    """Models a Gaussian process regression, squared exponential kernel."""
     variance = numpyro.sample("variance", dist.LogNormal(0.0, 10.0))
     noise = numpyro.sample("noise", dist.LogNormal(0.0, 10.0))
     length = numpyro.sample("length", dist.LogNormal(0.0, 10.0))
@@ -98,7 +98,7 @@ def gaussian_process(inputs: jax.Array, targets: jax.Array | None = None) -> Non
 
 
 def ordinal(inputs: jax.Array, grades: jax.Array | None = None) -> None:
-    """Ordinal regression with ordered cut points."""
+    """Models an ordinal regression with ordered cut points."""
     slope = numpyro.sample("slope", dist.Normal(0, 1))
     ordered = dist.transforms.OrderedTransform()
     base = dist.Normal(jnp.arange(4.0) - 2.0, 1.0).to_event(1)
@@ -108,7 +108,7 @@ def ordinal(inputs: jax.Array, grades: jax.Array | None = None) -> None:
 
 
 def zero_inflated(inputs: jax.Array, counts: jax.Array | None = None) -> None:
-    """Zero-inflated negative binomial regression."""
+    """Models a zero-inflated negative binomial regression."""
     weights = numpyro.sample("w", dist.Laplace(jnp.zeros((2, inputs.shape[1])), 1.0).to_event(2))
     concentration = numpyro.sample("concentration", dist.Gamma(2.0, 0.5))
     gate, rate = jax.nn.sigmoid(inputs @ weights[0]), jnp.exp(inputs @ weights[1])
@@ -118,7 +118,7 @@ def zero_inflated(inputs: jax.Array, counts: jax.Array | None = None) -> None:
 
 
 def batting(at_bats: jax.Array, hits: jax.Array | None = None) -> None:
-    """Batting averages by a beta-binomial with partial pooling."""
+    """Models batting averages by a beta-binomial with partial pooling."""
     mean = numpyro.sample("m", dist.Uniform(0, 1))
     kappa = numpyro.sample("kappa", dist.Pareto(1.0, 1.5))
     with numpyro.plate("players", at_bats.shape[0]):
@@ -127,7 +127,7 @@ def batting(at_bats: jax.Array, hits: jax.Array | None = None) -> None:
 
 
 def item_response(student: jax.Array, item: jax.Array, right: jax.Array | None = None) -> None:
-    """Item response theory with two parameters and crossed random effects."""
+    """Models item response theory with two parameters and crossed random effects."""
     spread = numpyro.sample("spread", dist.HalfNormal(1.0))
     with numpyro.plate("students", 8):
         ability = numpyro.sample("ability", dist.Normal(0, spread))

@@ -17,7 +17,7 @@ from sources.numpyro_models import INTEGERS, Model, model_recipes
 
 
 def volatility(returns: jax.Array) -> None:
-    """Stochastic volatility: a random walk drives the scale of Student-t returns."""
+    """Models stochastic volatility: a random walk drives the scale of Student-t returns."""
     step = numpyro.sample("sigma", dist.Exponential(50.0))
     walk = numpyro.sample("s", dist.GaussianRandomWalk(scale=step, num_steps=returns.shape[0]))
     degrees = numpyro.sample("nu", dist.Exponential(0.1))
@@ -25,7 +25,7 @@ def volatility(returns: jax.Array) -> None:
 
 
 def hidden_markov(words: jax.Array) -> None:
-    """Hidden Markov model with the states summed out by the forward algorithm under scan."""
+    """Models hidden Markov states, summed out by the forward algorithm under scan."""
     with numpyro.plate("states", 4):
         transition = numpyro.sample("transition", dist.Dirichlet(jnp.ones(4)))
         emission = numpyro.sample("emission", dist.Dirichlet(jnp.full(12, 0.1)))
@@ -39,7 +39,7 @@ def hidden_markov(words: jax.Array) -> None:
 
 
 def state_space(series: jax.Array, future: int = 0) -> None:
-    """Local level, trend and season (exponential smoothing) by numpyro's own scan."""
+    """Models level, trend and season (exponential smoothing) by numpyro's own scan."""
     noise = numpyro.sample("sigma", dist.HalfNormal(1.0))
     smoothing = numpyro.sample("smoothing", dist.Beta(jnp.ones(3), jnp.ones(3)).to_event(1))
     level = numpyro.sample("level", dist.Normal(0.0, 1.0))
@@ -61,7 +61,7 @@ def state_space(series: jax.Array, future: int = 0) -> None:
 
 
 def autoregression(series: jax.Array) -> None:
-    """Second-order autoregression by numpyro's own scan."""
+    """Models a second-order autoregression by numpyro's own scan."""
     alpha = numpyro.sample("alpha", dist.Normal(jnp.zeros(2), 1.0).to_event(1))
     constant = numpyro.sample("const", dist.Normal(0.0, 1.0))
     sigma = numpyro.sample("sigma", dist.HalfNormal(1.0))
@@ -77,7 +77,7 @@ def autoregression(series: jax.Array) -> None:
 
 
 def predator_prey(populations: jax.Array) -> None:
-    """Lotka-Volterra equations with unknown rates, solved by an adaptive Runge-Kutta."""
+    """Models Lotka-Volterra equations of unknown rates, by an adaptive Runge-Kutta."""
     start = numpyro.sample("z0", dist.LogNormal(jnp.log(10.0), 1.0).expand([2]).to_event(1))
     low = jnp.zeros(4)
     prior = dist.TruncatedNormal(jnp.array([1.0, 0.05, 1.0, 0.05]), 0.5, low=low).to_event(1)

@@ -40,7 +40,7 @@ def encoder() -> Any:
 
 
 def vae_model(images: jax.Array) -> None:
-    """Variational autoencoder: pixels given codes."""
+    """Models pixels given codes, of a variational autoencoder."""
     decode: Any = numpyro.module("decoder", decoder(), (images.shape[0], LATENT))
     with numpyro.plate("batch", images.shape[0]):
         codes = numpyro.sample("z", dist.Normal(jnp.zeros(LATENT), 1.0).to_event(1))
@@ -48,7 +48,7 @@ def vae_model(images: jax.Array) -> None:
 
 
 def vae_guide(images: jax.Array) -> None:
-    """Variational autoencoder: codes given pixels."""
+    """Models codes given pixels, of a variational autoencoder."""
     encode: Any = numpyro.module("encoder", encoder(), images.shape)
     mean, scale = encode(images)
     with numpyro.plate("batch", images.shape[0]):
@@ -56,7 +56,7 @@ def vae_guide(images: jax.Array) -> None:
 
 
 def logistic_guide(inputs: jax.Array, labels: jax.Array) -> None:
-    """A guide written by hand, with learned mean and factor of the covariance."""
+    """Guides by hand, with learned mean and factor of the covariance."""
     size = inputs.shape[1]
     mean = numpyro.param("mean", jnp.zeros(size))
     lower = dist.constraints.lower_cholesky

@@ -16,7 +16,7 @@ class FakeClock:
         return self.now
 
     def call(self, name, seconds):
-        """A call that takes so long; a list gives each call's duration."""
+        """Returns a call that takes so long; a list gives each call's duration."""
         durations = iter(seconds) if isinstance(seconds, list) else None
 
         def run(_):

@@ -23,7 +23,7 @@ def _smallest(split: str, count: int) -> list[corpus.Benchmark]:
 
 
 def tiny_config(**changes: Any) -> GNNTrainConfig:
-    """Settings of the run."""
+    """Returns settings of the run."""
     held_out = _smallest("test-unseen", 2)
     config = replace(
         GNN_PRESETS["quick"],
@@ -47,7 +47,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
 
 
 def tiny_rewrite_config() -> RewriteTrainConfig:
-    """Settings of a run that trains to rewrite, two iterations on the same benchmarks."""
+    """Returns settings of a run that trains to rewrite, two iterations on the same benchmarks."""
     like = tiny_config()
     same = ("benchmarks", "train_op_limit", "test_op_limit", "total_steps", "num_envs")
     same += ("envs_per_task", "horizon", "validation_count", "checkpoint_every", "samples", "gat")
@@ -66,12 +66,12 @@ def tiny_rewrite_config() -> RewriteTrainConfig:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """The results of a run."""
+    """Returns the results of a run."""
     return read_checked_json(folder / "results.json", "results", 1)
 
 
 def checkpoints(folder: Path) -> dict[str, Checkpoint]:
-    """Its last checkpoints, by kind."""
+    """Returns its last checkpoints, by kind."""
     return {name: Checkpoint.load(folder / name / "checkpoint.pt") for name in LEARNERS}
 
 

@@ -15,7 +15,7 @@ from models.message_passing import GAT, GIN, SAGE
 
 
 def plain_vector(encoder: GATEncoder, config: GATConfig, graph) -> Tensor:
-    """The vector of one graph: float32 [encoder.width]."""
+    """Returns the vector of one graph: float32 [encoder.width]."""
     nodes = encoder.embed(torch.from_numpy(_seen_columns(encoder, config, graph.nodes)))
     edge_index, label = _seen_edges(encoder, config, graph)
     features = encoder.edge_labels()[label]

@@ -42,7 +42,7 @@ def states(random_graph, encoder):
 
 
 def by_hand(encoder: ActionEncoder, state: StateWithActions) -> torch.Tensor:
-    """The vector of a state, action by action and link by link."""
+    """Returns the vector of a state, action by action and link by link."""
     slots = torch.zeros(SLOTS, encoder.action_width)
     touched = torch.zeros(len(state.features), encoder.action_width)
     if encoder.graph is None:

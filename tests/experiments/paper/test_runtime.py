@@ -166,14 +166,14 @@ class _Aborting(FlightRecorder):
 
 
 def make_aborting_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[MethodTiming]]:
-    """A worker that does not survive XLA:CPU's order."""
+    """Makes a worker that does not survive XLA:CPU's order."""
     aborting = _Aborting()
     aborting.__setstate__(recorder.__getstate__())
     return make_worker(aborting)
 
 
 def no_worker(recorder: FlightRecorder) -> Callable[[TimeBenchmark], list[MethodTiming]]:
-    """A worker that is not needed."""
+    """Fails, as no worker is needed."""
     raise AssertionError("everything was measured before")
 
 

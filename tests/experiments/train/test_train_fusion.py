@@ -22,7 +22,7 @@ from tests.hlograph.transforms.test_fusion_rules import DIAMOND
 
 
 def tiny_fusion_config(**changes) -> FusionTrainConfig:
-    """Two iterations on one small benchmark, compared on another."""
+    """Returns two iterations on one small benchmark, compared on another."""
     like = tiny_config()
     same = ("train_op_limit", "num_envs", "envs_per_task", "gat")
     config = replace(

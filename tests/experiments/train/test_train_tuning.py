@@ -37,7 +37,7 @@ SAFE = ("rule predicted", "rule gather-after-dot", "library none", "partitions 1
 
 
 def tiny_tuning_config(**changes) -> TuningTrainConfig:
-    """Two iterations on one small program, compared on another."""
+    """Returns two iterations on one small program, compared on another."""
     like = tiny_config()
     same = ("num_envs", "envs_per_task", "cloning", "gat")
     config = replace(

@@ -57,7 +57,7 @@ def scalar_clamps(w: Writer, dims: Dims) -> None:
 
 
 def moves(w: Writer, dims: Dims) -> None:
-    """Operations that move elements."""
+    """Writes operations that move elements."""
     x, whole, rank = w.operand("f32", dims), shape("f32", dims), len(dims)
     zero = w.operand("f32", (), 0)
     all_dims = listed(range(rank))

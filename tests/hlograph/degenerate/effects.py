@@ -62,7 +62,7 @@ def half_collectives(w: Writer, dims: Dims) -> None:
 
 
 def effects(w: Writer, dims: Dims) -> None:
-    """Operations that exchange data with others, and asynchronous ones."""
+    """Writes operations that exchange data with others, and asynchronous ones."""
     x, whole = w.operand("f32", dims), shape("f32", dims)
     token = w.add("token[]", "after-all()")
     w.result(f"({whole}, token[])", f"infeed({token})")

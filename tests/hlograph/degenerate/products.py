@@ -36,7 +36,7 @@ def dots(w: Writer, dims: Dims) -> None:
 
 
 def convolutions(w: Writer, dims: Dims) -> None:
-    """The dimensions are the spatial ones."""
+    """Writes convolutions; the dimensions are the spatial ones."""
     if len(dims) > 3:
         return
     digits = "".join(map(str, range(len(dims))))
@@ -55,7 +55,7 @@ def convolutions(w: Writer, dims: Dims) -> None:
 
 
 def linear_algebra(w: Writer, dims: Dims) -> None:
-    """The dimensions are those of batches."""
+    """Writes linear algebra; the dimensions are those of batches."""
     if len(dims) > 6:
         dims = dims[:6]
     for size, columns in product((0, 1, 2), (0, 1)):

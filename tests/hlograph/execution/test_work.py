@@ -351,7 +351,7 @@ def test_rewrites_in_loops_count_as_often_as_they_run():
 
 
 def assert_adds_up(before, rewrite, after):
-    """The work after a rewrite is that before and the rewrite's."""
+    """Asserts that the work after a rewrite is that before and the rewrite's."""
     expected = dict(work_of(before))
     for feature, amount in rewrite.work:
         name = features()[feature]

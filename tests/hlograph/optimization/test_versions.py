@@ -19,7 +19,7 @@ def smallest(x):
 
 
 def named_smallest():
-    """Another function of the same name, with a change."""
+    """Returns another function of the same name, with a change."""
 
     def smallest(images):
         return jnp.sort(jnp.cos(images) + 1)[:, :7] * 2

@@ -19,7 +19,7 @@ def array(*shape: int) -> jax.Array:
 
 
 def step(params: dict[str, Any], batch: tuple[jax.Array, jax.Array]) -> tuple[Any, jax.Array]:
-    """A training step with nested pytrees."""
+    """Takes a training step with nested pytrees."""
 
     def loss(params: dict[str, Any]) -> jax.Array:
         hidden = jnp.tanh(batch[0] @ params["first"]["w"] + params["first"]["b"])
@@ -36,7 +36,7 @@ def step_arguments() -> tuple[Any, Any]:
 
 
 def loop(x: jax.Array, m: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A loop of small operations."""
+    """Runs a loop of small operations."""
 
     def body(carry: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
         carry = carry + 0.01 * jnp.tanh(m @ carry)
@@ -46,12 +46,12 @@ def loop(x: jax.Array, m: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def waves(x: jax.Array) -> jax.Array:
-    """A fusion that is divided among threads on machines with several."""
+    """Computes a fusion that is divided among threads on machines with several."""
     return jnp.sin(x.T) * jnp.exp(-x * x)
 
 
 def constants(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Large constants, read by two kernels."""
+    """Uses large constants, read by two kernels."""
     table = np.arange(64.0 * 64, dtype=np.float32).reshape(64, 64) / 4096
     return jnp.tanh(x @ table) + table, (x * table).sum(0)
 

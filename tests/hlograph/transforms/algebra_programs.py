@@ -219,7 +219,7 @@ def distributing(rng: Random, kind: Kind) -> str:
 
 
 def scaling(rng: Random, kind: Kind, *, result: bool) -> str:
-    """A product whose result, or an operand of which, is multiplied by a broadcast."""
+    """Writes a product whose result, or an operand of which, is multiplied by a broadcast."""
     program, product = _begin(rng, kind)
     operands = [program.parameter(product.operand_dims(side)) for side in (0, 1)]
     side = rng.randint(0, 1)
@@ -238,7 +238,7 @@ def scaling(rng: Random, kind: Kind, *, result: bool) -> str:
 
 
 def chaining(rng: Random, inner: int) -> str:
-    """Three matrices, of which the first (inner 0) or last two are multiplied first."""
+    """Writes three matrices, of which the first (inner 0) or last two are multiplied first."""
     program = Program(rng.choice(TYPES))
     batch = (2,) if rng.random() < 0.5 else ()
     n = len(batch)
@@ -289,7 +289,7 @@ def concatenates_of_pointwise(rng: Random) -> str:
 
 
 def rearranging(rng: Random, *, result: bool) -> str:
-    """A pointwise operation on rearranged values, or a rearranged one."""
+    """Writes a pointwise operation on rearranged values, or a rearranged one."""
     program = Program(rng.choice(TYPES))
     dims = (2, 3, rng.randint(1, 4))
     order = rng.sample(range(3), 3)

@@ -98,7 +98,7 @@ def test_equal_slices_sink_below_the_operations_of_one_kind():
 
 @st.composite
 def programs(draw: st.DrawFn, *, transposed: bool = True) -> str:
-    """Pointwise operations on values that are transposed, reshaped and sliced at random."""
+    """Draws pointwise operations on values that are transposed, reshaped and sliced at random."""
     pool = [(f"p{i}", (6, 4)) for i in range(3)]
     lines = [f"p{i} = f32[6,4] parameter({i})" for i in range(3)]
     lines.append("one = f32[] constant(1)")

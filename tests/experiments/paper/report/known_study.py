@@ -25,12 +25,12 @@ _GOOD = Check(None, "equal")
 
 
 def outcome(benchmark: str, op_count: int, calls: int = 5) -> Outcome:
-    """An outcome of two passes."""
+    """Returns an outcome of two passes."""
     return Outcome(benchmark, REFERENCES[benchmark].start, op_count, ("dce", "cse"), calls)
 
 
 def known_study(name: str = "figure2", **changes: Any) -> Study:
-    """The study: two seeds of one method, and one of another whose second result fails."""
+    """Returns two seeds of one method, and one of another whose second result fails."""
     trials = [
         Trial(
             "GNN",

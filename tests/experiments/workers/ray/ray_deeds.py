@@ -11,7 +11,7 @@ from hlograph.isolation import FlightRecorder
 
 
 def make_summer(recorder: FlightRecorder) -> Callable[[Any], Any]:
-    """A worker whose tasks are dicts of arrays: it clears them, and returns what they were.
+    """Makes a worker that clears arrays of its tasks, dicts, and returns what they were.
 
     Of the task "corpus" it returns where the corpus is.
     """

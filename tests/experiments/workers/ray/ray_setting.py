@@ -29,7 +29,7 @@ def contained_ray() -> Iterator[None]:
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """Whatever Ray starts in the block ends with it."""
+    """Asserts that whatever Ray starts in the block ends with it."""
     before = set(_descendants())
     yield
     _, left = psutil.wait_procs(set(_descendants()) - before, timeout=20)

@@ -21,7 +21,7 @@ HEAD = NODE | {
 
 @contextmanager
 def one_node(**settings: object) -> Iterator[Any]:
-    """A cluster of one node, to which others can be added; Ray must be contained."""
+    """Yields a cluster of one node, to which others can be added; Ray must be contained."""
     importlib.import_module("experiments.workers.ray.cluster")  # sets up how Ray is imported
     cluster_utils = importlib.import_module("ray.cluster_utils")
     with nothing_left():
