@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -248,8 +249,20 @@ def _looped(step: Callable[..., jax.Array]) -> Callable[[], str]:
     )
 
 
+def _sharded() -> str:
+    """Returns a loop whose state says how each of its elements is divided among devices."""
+    text = _looped(lambda x, i, k, y: x.at[i].add(y[k]))()
+
+    def with_sharding(match: re.Match[str]) -> str:
+        parts = ", ".join(["{replicated}"] * match[0].count("["))
+        return f"{match[0]}, sharding={{{parts}}}"
+
+    return re.sub(r"= \(.*\) parameter\(0\)", with_sharding, text)
+
+
 REFUSED: Refused = {
     "carried-element": {
+        "a divided state": _sharded,
         "another place": _looped(lambda x, i, k, y: x.at[i + k].set(x[i] + y[k])),
         "a place that is read": program(
             lambda x, i: lax.fori_loop(0, 4, lambda k, x: x.at[x[i] % 6].add(k), x), "s32:6 s32:"

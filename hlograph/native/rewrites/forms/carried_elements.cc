@@ -87,7 +87,10 @@ class CarriedArrayFinder {
       if (users == users_.end()) continue;
       for (const Instruction* user : users->second) {
         if (user == loop_.results[element]) {
-          if (absl::c_count(user->operands(), array) != 1) return false;
+          const auto is_array = [&](const Instruction* operand) {
+            return Forwarded(operand) == array;
+          };
+          if (absl::c_count_if(user->operands(), is_array) != 1) return false;
         } else if (IsElementRead(user)) {
           reads.push_back(user);
         } else {
@@ -139,7 +142,7 @@ class ElementLoop {
     Instruction* const update = editor_.Copy(loop_.results[carried.element]);
     const int64_t added = editor_.size();
     Instruction* const element = editor_.AddElement(before.element);
-    for (const Instruction* read : carried.reads) Choose(editor_.Copy(read), update, element);
+    for (const Instruction* read : carried.reads) Choose(read, update, element);
     editor_.SetResult(added, UpdatedElement(Builder(update), update, element));
     editor_.SetResult(carried.element, editor_.Element(carried.element));
     editor_.SetInitial(carried.element, before.array);
@@ -147,14 +150,15 @@ class ElementLoop {
   }
 
   // Takes the carried element for what is read where it is updated.
-  static void Choose(Instruction* read, const Instruction* update, Instruction* element) {
+  void Choose(const Instruction* original, const Instruction* update, Instruction* element) {
+    Instruction* const read = editor_.Copy(original);
     const Builder build(read);
     Instruction* const is_read = IsSamePlace(
         build, PlaceOfUpdate(build, update, UpdateIndices(update)), PlaceOfRead(build, read));
     Instruction* const other = read->AddInstruction(read->Clone());
     Instruction* const chosen =
         build.Select(build.Broadcast(is_read, SizesOf(read), {}), element, other);
-    (void)read->ReplaceAllUsesWith(chosen);
+    editor_.Replace(original, chosen);
   }
 
   ArrayBefore Before(int64_t element) const {

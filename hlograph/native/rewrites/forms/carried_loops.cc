@@ -84,12 +84,7 @@ class HoistRearrangement : public FormRule {
     LoopEditor editor(loop, instruction);
     absl::flat_hash_map<const Instruction*, Instruction*> outside;
     for (const Instruction* original : hoisted) {
-      Instruction* const kept = editor.AddElement(Outside(loop, original, instruction, outside));
-      Instruction* const copy = editor.Copy(original);
-      for (int64_t i = 0; i < loop.size(); ++i) {
-        if (loop.results[i] == original) editor.SetResult(i, kept);
-      }
-      (void)copy->ReplaceAllUsesWith(kept);
+      editor.Replace(original, editor.AddElement(Outside(loop, original, instruction, outside)));
     }
     return FirstElements(editor.Finish(), loop.size());
   }

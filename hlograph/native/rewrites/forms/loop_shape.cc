@@ -26,6 +26,7 @@ constexpr int kDepth = 10;                           // of expressions of the co
 
 bool IsPlainBody(const xla::HloComputation* body, const xla::Shape& carried) {
   return body->num_parameters() == 1 && !body->HasSideEffect() &&
+         !body->parameter_instruction(0)->has_sharding() &&
          xla::ShapeUtil::Compatible(body->parameter_instruction(0)->shape(), carried);
 }
 
@@ -345,6 +346,14 @@ Instruction* LoopEditor::AddElement(Instruction* initial) {
 
 Instruction* LoopEditor::Element(int64_t index) const {
   return body_->AddInstruction(Instruction::CreateGetTupleElement(parameter(), index));
+}
+
+void LoopEditor::Replace(const Instruction* original, Instruction* value) {
+  Instruction* const copy = Copy(original);
+  for (Instruction*& result : results_) {
+    if (Forwarded(result) == copy) result = value;
+  }
+  (void)copy->ReplaceAllUsesWith(value);
 }
 
 Instruction* LoopEditor::Finish() {

@@ -92,6 +92,8 @@ class LoopEditor {
   Instruction* Element(int64_t index) const;
   void SetInitial(int64_t element, Instruction* value) { initials_[element] = value; }
   void SetResult(int64_t element, Instruction* value) { results_[element] = value; }
+  // Takes a value of the body for its copy of an instruction, among the results too.
+  void Replace(const Instruction* original, Instruction* value);
   int64_t size() const { return static_cast<int64_t>(results_.size()); }
 
   // Ends the changes; returns the new loop.

@@ -100,12 +100,7 @@ class HoistIterations : public FormRule {
     Instruction* const number = NumberOf(loop, editor, reversed);
     for (const Instruction* original : hoisted) {
       Instruction* const all = editor.AddElement(batcher.Of(original).array);
-      Instruction* const copy = editor.Copy(original);
-      Instruction* const row = ReadRow(Builder(copy), all, number);
-      for (int64_t i = 0; i < loop.size(); ++i) {
-        if (loop.results[i] == original) editor.SetResult(i, row);
-      }
-      (void)copy->ReplaceAllUsesWith(row);
+      editor.Replace(original, ReadRow(Builder(editor.Copy(original)), all, number));
     }
     NarrowDynamicSlices(number->parent());
     return FirstElements(editor.Finish(), loop.size());

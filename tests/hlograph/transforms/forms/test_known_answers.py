@@ -86,6 +86,18 @@ def test_a_carried_element_outside_of_the_array_changes_nothing(place, trips):
     np.testing.assert_array_equal(result, x)
 
 
+def test_what_a_loop_reads_of_a_carried_element_is_a_result_too():
+    def function(x, place):
+        def step(_, state):
+            read = jax.lax.dynamic_slice(state[0], (place,), (1,))
+            return jax.lax.dynamic_update_slice(state[0], 2 * read + 1, (place,)), read
+
+        return jnp.concatenate(jax.lax.fori_loop(0, 3, step, (x, x[:1])))
+
+    result = rewritten("carried-element", function, np.arange(4, dtype=np.int32), np.int32(2))
+    np.testing.assert_array_equal(result, [0, 1, 23, 3, 11])
+
+
 @pytest.mark.parametrize("place", [2, 7, -9])
 def test_reads_before_updates_are_clamped_and_scatters_are_not(place):
     def function(x, place):
