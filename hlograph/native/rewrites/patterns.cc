@@ -203,7 +203,7 @@ bool IsPointwise(const Instruction* instruction) {
 
 bool IsComputedAlike(const Instruction* one, const Instruction* two, int hops) {
   if (one == two) return true;
-  if (hops == kAlikeReach) return false;
+  if (hops == kAlikeReach || one->HasSideEffect()) return false;
   const auto equal_operands = [&](const Instruction* first, const Instruction* second) {
     return IsComputedAlike(first, second, hops + 1);
   };

@@ -36,8 +36,8 @@ bool SameType(const Instruction* one, const Instruction* two);
 // How far IsComputedAlike reads: hops to operands.
 inline constexpr int kAlikeReach = 7;
 
-// Returns true if two values are computed alike from the same ones. JAX computes indices anew for
-// each use.
+// Returns true if two values are computed alike from the same ones, without side effects. JAX
+// computes indices anew for each use.
 bool IsComputedAlike(const Instruction* one, const Instruction* two, int hops = 0);
 
 // Returns true if two shapes have the same dimensions, except for one.

@@ -65,6 +65,24 @@ def _sums(rows: jax.Array) -> Any:
     return lax.scan(step, rows[0], rows)[1]
 
 
+@pytest.mark.parametrize(("has_side_effect", "scatters"), [(False, 0), (True, 1)])
+def test_calls_with_side_effects_may_give_different_places(has_side_effect: bool, scatters: int):
+    """An update before a loop is joined with those of the loop only where it is at their place."""
+
+    def function(x: jax.Array) -> jax.Array:
+        places = [
+            jax.ffi.ffi_call("place", array(dtype="int32"), has_side_effect=has_side_effect)()
+            for _ in range(2)
+        ]
+        x = x.at[places[0]].set(9, mode="clip")
+        return lax.fori_loop(0, 4, lambda k, x: x.at[places[1]].set(k, mode="clip"), x)
+
+    module = hlograph.Module.from_text(lowered(function, array(6)))
+    (rewrite,) = module.rewrites(["carried-element"])
+    module.apply(rewrite)
+    assert module.to_text().count(" scatter(") == scatters
+
+
 def test_loops_with_the_same_body_run_by_blocks():
     text = program(lambda x: _sums(_sums(x.T)[0])[1].T, "s32:40001x8")()
     (first, second) = re.findall(r"condition=(\S+), body=(\S+)", text)
