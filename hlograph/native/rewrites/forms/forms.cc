@@ -48,15 +48,6 @@ Opcode Cleared(Opcode opcode) {
   return stored;
 }
 
-bool IsNeutral(const Instruction* scalar, Opcode opcode) {
-  if (scalar->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(scalar->shape())) {
-    return false;
-  }
-  const xla::PrimitiveType type = scalar->shape().element_type();
-  if (!IsRing(type) && type != xla::PRED) return false;
-  return scalar->literal() == NeutralOf(opcode, type);
-}
-
 }  // namespace
 
 int64_t RankOf(const Instruction* array) { return array->shape().dimensions().size(); }
@@ -90,6 +81,15 @@ xla::Literal NeutralOf(Opcode opcode, xla::PrimitiveType type) {
     default:
       return xla::LiteralUtil::Zero(type);
   }
+}
+
+bool IsNeutral(const Instruction* scalar, Opcode opcode) {
+  if (scalar->opcode() != Opcode::kConstant || !xla::ShapeUtil::IsScalar(scalar->shape())) {
+    return false;
+  }
+  const xla::PrimitiveType type = scalar->shape().element_type();
+  if (!IsRing(type) && type != xla::PRED) return false;
+  return scalar->literal() == NeutralOf(opcode, type);
 }
 
 bool IsScalarOperation(const xla::HloComputation* computation, Opcode opcode) {

@@ -43,6 +43,9 @@ bool IsFloat(const Instruction* array);
 // with: zero for other operations.
 xla::Literal NeutralOf(xla::HloOpcode opcode, xla::PrimitiveType type);
 
+// Returns true for a scalar constant that such an operation starts with.
+bool IsNeutral(const Instruction* scalar, xla::HloOpcode opcode);
+
 // Returns true for a scalar constant, or a broadcast of one, of this value, 0 without the sign of
 // -0; the type is any but a complex one.
 bool IsConstantOf(const Instruction* instruction, double value);

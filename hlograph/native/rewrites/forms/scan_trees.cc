@@ -12,14 +12,15 @@
 #include "absl/algorithm/container.h"
 #include "hlograph/native/rewrites/forms/axis_blocks.h"
 #include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/interleaved.h"
 #include "hlograph/native/rewrites/own/own_rules.h"
-#include "xla/hlo/ir/hlo_computation.h"
+#include "hlograph/native/rewrites/patterns.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
-#include "xla/xla_data.pb.h"
 
 namespace hlograph {
 namespace {
@@ -30,103 +31,6 @@ constexpr int64_t kShortestScan = 8;  // whose levels show the combination of ea
 constexpr int64_t kLongestScan = int64_t{1} << 30;
 constexpr size_t kMostComponents = 32;
 constexpr size_t kMostCombined = 1000;  // instructions of a combination
-constexpr int kSharedDepth = 6;         // of what combinations share, such as constants
-
-// An array whose elements at even and odd indices are those of two others.
-struct Interleaved {
-  int64_t dimension = 0;
-  const Instruction* even = nullptr;
-  const Instruction* odd = nullptr;
-};
-
-bool IsZeroPadding(const Instruction* scalar) {
-  return scalar->opcode() == Opcode::kConstant && xla::ShapeUtil::IsScalar(scalar->shape()) &&
-         scalar->literal() == xla::LiteralUtil::Zero(scalar->shape().element_type());
-}
-
-int64_t SizeAlong(const Instruction* array, int64_t dimension) {
-  return array->shape().dimensions(dimension);
-}
-
-// Returns true if a pad puts the elements at every second index from `start`, and zeros elsewhere.
-bool IsSpread(const Instruction* pad, int64_t dimension, int64_t start) {
-  if (pad->opcode() != Opcode::kPad || !IsPlain(pad) || !IsPlain(pad->operand(0)) ||
-      RankOf(pad->operand(0)) != RankOf(pad) || !IsZeroPadding(pad->operand(1)) ||
-      pad->padding_config().dimensions_size() != RankOf(pad)) {
-    return false;
-  }
-  for (int i = 0; i < pad->padding_config().dimensions_size(); ++i) {
-    const auto& padding = pad->padding_config().dimensions(i);
-    const int64_t size = SizeAlong(pad->operand(0), i), length = SizeAlong(pad, i);
-    const bool is_along = i == dimension;
-    const int64_t low = is_along ? start : 0, interior = is_along ? 1 : 0;
-    if (padding.edge_padding_low() != low || padding.interior_padding() != interior ||
-        size != (is_along ? (length - start + 1) / 2 : length)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-std::optional<Interleaved> FindInterleaved(const Instruction* joined) {
-  const bool is_or = joined->opcode() == Opcode::kOr;
-  if ((joined->opcode() != Opcode::kAdd && !is_or) || !IsPointwise(joined) ||
-      (joined->shape().element_type() == xla::PRED) != is_or) {
-    return std::nullopt;
-  }
-  for (int side : {0, 1}) {
-    const Instruction* const even = joined->operand(side);
-    const Instruction* const odd = joined->operand(1 - side);
-    for (int64_t i = 0; i < RankOf(joined); ++i) {
-      if (SizeAlong(joined, i) > 1 && IsSpread(even, i, 0) && IsSpread(odd, i, 1)) {
-        return Interleaved{i, even->operand(0), odd->operand(0)};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-// Returns true for a slice of elements along one dimension, and of all along the others.
-bool IsAlong(const Instruction* slice, int64_t dimension) {
-  if (!IsSlice(slice) || dimension >= RankOf(slice)) return false;
-  for (int64_t i = 0; i < RankOf(slice); ++i) {
-    if (i != dimension && SizeAlong(slice, i) != SizeAlong(slice->operand(0), i)) return false;
-  }
-  return true;
-}
-
-// The array whose first element, along the dimension, an interleaved array begins with; and what
-// follows at even indices, if anything does.
-std::pair<const Instruction*, const Instruction*> SplitEven(const Interleaved& parts) {
-  if (!IsConcatenate(parts.even) || parts.even->concatenate_dimension() != parts.dimension) {
-    return {parts.even, nullptr};
-  }
-  std::vector<const Instruction*> pieces;
-  for (const Instruction* piece : parts.even->operands()) {
-    if (SizeAlong(piece, parts.dimension) > 0) pieces.push_back(piece);
-  }
-  if (pieces.size() == 1) return {pieces[0], nullptr};
-  if (pieces.size() != 2 || SizeAlong(pieces[0], parts.dimension) != 1) return {nullptr, nullptr};
-  return {pieces[0], pieces[1]};
-}
-
-// Returns true for values that are the same wherever combinations use them.
-bool IsSameShared(const Instruction* one, const Instruction* two, int depth = kSharedDepth) {
-  if (one == two) return true;
-  switch (one->opcode()) {
-    case Opcode::kConstant:
-    case Opcode::kIota:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kConvert:
-      break;
-    default:
-      return false;
-  }
-  return depth > 0 && one->Identical(*two, [depth](const Instruction* a, const Instruction* b) {
-    return IsSameShared(a, b, depth - 1);
-  });
-}
 
 // The number that all elements of a constant or a broadcast are.
 std::optional<xla::Literal> UniformNumber(const Instruction* value) {
@@ -343,7 +247,7 @@ class TreeFinder {
     for (size_t i = 0; i < dimensions->size(); ++i) {
       const Instruction* const operand = known->operand(i);
       const int64_t along = (*dimensions)[i];
-      if (along == kWholeArray ? !IsSameShared(operand, value->operand(i))
+      if (along == kWholeArray ? !IsComputedAlike(operand, value->operand(i))
                                : !IsSame(operand, value->operand(i), along, combination)) {
         return false;
       }
@@ -398,8 +302,13 @@ class TreeFinder {
     });
   }
 
-  // Returns true if what is scanned depends on results, which one loop would compute with it.
+  // Returns true if what is scanned depends on results, which one loop would compute with it. A
+  // result alone depends on all of the tree, so nothing there depends on it.
   bool HasCycle() const {
+    if (absl::c_count_if(tree_.components,
+                         [](const ScanComponent& each) { return each.result != nullptr; }) < 2) {
+      return false;
+    }
     std::set<const Instruction*> seen;
     std::vector<const Instruction*> waiting;
     const auto visit = [&](const Instruction* value) {
