@@ -160,6 +160,7 @@ def _kept(a: jax.Array, b: jax.Array) -> Any:
 REFUSED: Refused = {
     "associative-scan-as-loop": {
         "seven elements": program(partial(_scanned, then), "7 7"),
+        "sums of half precision": program(partial(_scanned, then), "bf16:14 bf16:14"),
         "another combination of neighbours": program(partial(_scanned, _unlike(7)), "14 14"),
         "another combination of the last level": program(partial(_scanned, _unlike(1)), "14 14"),
         "another combination at even indices": program(partial(_scanned, _unlike(6)), "14 14"),

@@ -66,13 +66,13 @@ def _range_sums(step: Callable[..., Any]) -> Callable[[], str]:
     return of(run, "64 5 64")
 
 
-def _scan(length: int, exception: int = 0) -> str:
+def _scan(length: int, exception: int = 0, dtype: str = "float32") -> str:
     """Returns sums up to each number; so many at once are combined in another way."""
 
     def combine(first: Any, second: Any) -> Any:
         return first - second if len(first) == exception else first + second
 
-    return lowered(lambda x: lax.associative_scan(combine, x), array(length))
+    return lowered(lambda x: lax.associative_scan(combine, x), array(length, dtype=dtype))
 
 
 LOOPS = (
@@ -109,6 +109,11 @@ LOOPS = (
         step=32,
     ),
     Boundary("associative-scan-as-loop", "at least 8 elements", _scan),
+    Boundary(
+        "associative-scan-as-loop",
+        "no floats of half precision",
+        lambda n: _scan(14, dtype="float32" if n else "bfloat16"),
+    ),
     Boundary(
         "associative-scan-as-loop",
         "all levels combine elements alike",

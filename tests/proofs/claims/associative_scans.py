@@ -18,9 +18,9 @@ def integers(names: str) -> Any:
 
 @claim(
     "associative-scan-as-loop",
-    conditions="at least 8 elements; all levels combine elements alike, each index alone; nothing "
-    "else reads what is inside of the tree; the combination is associative, which programs that "
-    "scan by a tree claim",
+    conditions="at least 8 elements; no floats of half precision; all levels combine elements "
+    "alike, each index alone; nothing else reads what is inside of the tree; the combination is "
+    "associative, which programs that scan by a tree claim",
     wrong="an element is combined with those before it in the other order",
     argument="A stretch of elements, combined in their order, is the combination of its two parts: "
     "by induction over the length of the second part. So elements of a level are stretches of "

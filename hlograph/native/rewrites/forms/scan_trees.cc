@@ -19,8 +19,10 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace hlograph {
 namespace {
@@ -64,6 +66,13 @@ bool IsSameForOne(const Instruction* one, const Instruction* two, int64_t dimens
   return first->Identical(
       *second, [](const auto*, const auto*) { return true; },
       [](const auto* a, const auto* b) { return *a == *b; }, /*layout_sensitive=*/false);
+}
+
+// Returns true for floats of so few digits that what a loop adds up soon does not grow any more,
+// as 256 + 1 is 256 in bf16, where a tree adds numbers of one size.
+bool HasFewDigits(const Instruction* elements) {
+  const xla::PrimitiveType type = elements->shape().element_type();
+  return xla::primitive_util::IsFloatingPointType(type) && xla::primitive_util::BitWidth(type) < 32;
 }
 
 // Finds the tree from a result on, level by level: neighbours are combined to the elements of the
@@ -113,7 +122,7 @@ class TreeFinder {
       if (component.elements == elements && component.dimension == dimension) return i;
     }
     const size_t component = tree_.components.size();
-    if (component >= kMostComponents) return std::nullopt;
+    if (component >= kMostComponents || HasFewDigits(elements)) return std::nullopt;
     tree_.components.push_back({elements, dimension, nullptr, nullptr});
     elements_[{0, component}] = elements;
     return component;
