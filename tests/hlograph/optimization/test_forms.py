@@ -187,13 +187,15 @@ def test_rules_that_hurt_are_left_out_of_the_predicted_ones():
     while (plan := asked(method)) is not None:
         plans.append(plan)
     predicted = plans[0]
-    hurt = "depthwise-as-products"
+    hurt = "kernel-convolution"
     assert {hurt, "kernel-sort"} <= set(_rules_of(predicted))
     for plan in plans:
         method.tell([_outcome(plan, 0.9 if _rules_of(plan) == [hurt] else 1.0)])
     after = asked(method)
     assert after is not None
-    assert _rules_of(after) == [rule for rule in _rules_of(predicted) if rule != hurt]
+    others = set(_rules_of(predicted)) - {hurt}
+    assert hurt not in _rules_of(after)
+    assert others <= set(_rules_of(after))  # and what was behind it at its places
 
 
 def test_rules_that_only_pay_together_are_tried_together(sorts):
