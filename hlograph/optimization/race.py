@@ -102,7 +102,7 @@ class Race:
     watch: Watch = unwatched
     say: Callable[[str], None] = lambda sentence: None
     first: Iterable[Plan] = ()
-    workers: int = WORKERS
+    workers: int = field(default_factory=lambda: WORKERS)
     spent: float = 0.0
     enough: float = math.inf
     outcomes: list[PlanMeasurement] = field(default_factory=list)

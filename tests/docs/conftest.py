@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hlograph import Plan, corpus
-from tests.hlograph.own_machine import own_lock, short_finals
+from tests.hlograph.own_machine import own_lock, short_finals, single_workers
 
-__all__ = ["own_lock", "short_finals"]
+__all__ = ["own_lock", "short_finals", "single_workers"]
 
 FLAGS = {"xla_cpu_enable_fast_min_max": True}
 MODEL = """

@@ -3,9 +3,9 @@
 import pytest
 
 from hlograph import Module, corpus
-from tests.hlograph.own_machine import own_lock, short_finals
+from tests.hlograph.own_machine import own_lock, short_finals, single_workers
 
-__all__ = ["own_lock", "short_finals"]
+__all__ = ["own_lock", "short_finals", "single_workers"]
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ from experiments.tune.races import DEFAULT_COMPETITOR, TuningRace
 from hlograph import HloError
 from hlograph.optimization.measurements import Measurements
 from tests.experiments.tune.tiny_program import write_program
-from tests.hlograph.own_machine import SHORT, own_lock, short_finals
+from tests.hlograph.own_machine import SHORT, own_lock, short_finals, single_workers
 
-__all__ = ["own_lock", "short_finals"]
+__all__ = ["own_lock", "short_finals", "single_workers"]
 
 HERE = "tests.experiments.tune.competitors"
 WIDE, SEEDED, INTERRUPTING = (f"{HERE}:{name}" for name in ("wide", "seeded", "interrupting"))

@@ -36,6 +36,11 @@ NARROW, WIDE, _ = proposals.WIDTHS
 LONG = 120  # seconds; no test takes them
 
 
+@pytest.fixture(autouse=True, scope="module")
+def single_workers():
+    """Takes the place of the fixture of that name: a first stage asks for plans side by side."""
+
+
 @pytest.fixture(autouse=True)
 def no_search_is_left():
     yield

@@ -26,6 +26,11 @@ from tests.hlograph.optimization.outcomes import asked, made_outcome
 from tests.hlograph.optimization.small_job import HERE, X, small_function, small_job
 
 
+@pytest.fixture(autouse=True, scope="module")
+def single_workers():
+    """Takes the place of the fixture of that name: here two workers measure side by side."""
+
+
 def test_a_search_and_what_the_store_has_of_it(cache):
     fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
     np.testing.assert_allclose(fast(X), jax.jit(small_function)(X), rtol=1e-5)
