@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from envs.run_times import RUN_TIMES
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.kind import PolicyKind, policy_kind
 from experiments.policies.pass_ordering import context_width
@@ -102,6 +103,13 @@ def countdown_policy() -> ActorCritic:
     return ActorCritic(
         OpCountEncoder(2, OpCountConfig(width=16)), context_width(3), 3, HeadsConfig(16)
     )
+
+
+@pytest.fixture
+def brief_run_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times states that environments of this process run for a moment."""
+    how = RUN_TIMES._how._replace(pairs=2, sample_seconds=0.0)
+    monkeypatch.setattr(RUN_TIMES, "_how", how)
 
 
 @pytest.fixture(scope="session")

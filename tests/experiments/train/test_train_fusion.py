@@ -128,7 +128,7 @@ def test_a_policy_judges_states_with_and_without_a_decision():
     assert vectors[1, -config.candidates.width :].abs().max() == 0
 
 
-def test_run_time_can_be_the_reward(tmp_path):
+def test_run_time_can_be_the_reward(tmp_path, brief_run_times):
     folder = tmp_path / "run"
     config = tiny_fusion_config(
         out=folder,

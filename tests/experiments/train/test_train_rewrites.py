@@ -72,7 +72,7 @@ def test_its_checkpoint_is_evaluated(finished, tmp_path):
 
 
 @pytest.mark.parametrize("reward", ["run-time", "final-run-time"])
-def test_run_time_can_be_the_reward(reward, tmp_path, capsys):
+def test_run_time_can_be_the_reward(reward, tmp_path, capsys, brief_run_times):
     stranger = tmp_path / "nowhere.hlo"
     stranger.write_text(NOWHERE)
     config = replace(tiny_rewrite_config(), reward=reward, total_steps=12, num_envs=2)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.evaluate import best_decisions
+from experiments.search.tuning import teaching
 from experiments.search.tuning.teaching import Follower, decisions_by, fewest, followed
 from experiments.tune.results import RaceResult
 from experiments.tune.teach import main
@@ -14,7 +15,7 @@ from hlograph import corpus
 from hlograph.decisions.plan_states import PlanStates
 from hlograph.plans import Plan, Program
 from hlograph.plans.knobs import Point, Recipe
-from tests.hlograph.own_machine import own_lock
+from tests.hlograph.own_machine import SHORT, SHORT_SCREEN, own_lock
 
 __all__ = ["own_lock"]
 
@@ -64,7 +65,9 @@ def run(tmp_path):
     return made
 
 
-def test_decisions_of_a_found_plan_are_recorded(run, tmp_path, own_lock, capsys):
+def test_decisions_of_a_found_plan_are_recorded(run, tmp_path, own_lock, capsys, monkeypatch):
+    monkeypatch.setattr(teaching, "SCREEN", SHORT_SCREEN)
+    monkeypatch.setattr(teaching, "_FINAL", SHORT)
     folder = run("selection/last-sorted/b16-n8192", (RULE,), 30)
     run("selection/first-ordered/b64-n8192", (), 3)
     run("transpose/sum/n64", (), 12)
