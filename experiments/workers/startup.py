@@ -80,7 +80,8 @@ def _repeat_exactly(device: str) -> None:
     import torch
 
     # All operations that the policies use are deterministic on the CPU. On a GPU some may
-    # not be: there it is better to hear of it than to be refused.
-    torch.use_deterministic_algorithms(True, warn_only=torch.device(device).type != "cpu")
+    # not be: there it is better to hear of it than to be refused. Unlike
+    # torch.use_deterministic_algorithms, this imports no compiler, which takes seconds.
+    torch.set_deterministic_debug_mode("error" if torch.device(device).type == "cpu" else "warn")
     # Filling fresh memory guards against reading it before it is written; nothing here does.
     torch.utils.deterministic.fill_uninitialized_memory = False  # pyright: ignore[reportAttributeAccessIssue]

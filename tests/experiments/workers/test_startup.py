@@ -9,6 +9,7 @@ import sys
 from experiments.workers.startup import keep_freed_memory, prepare_process
 prepare_process(device="cpu")
 import torch
+assert "torch._dynamo" not in sys.modules
 from torch.utils.tensorboard.writer import SummaryWriter
 with SummaryWriter(sys.argv[1]) as writer:
     writer.add_scalar("x", 1.0, 0)
