@@ -58,14 +58,16 @@ def _place(path: Path) -> int:
 
 
 def _share_a_fork_server() -> None:
-    """Has the fork server import what workers of policies need, whichever pool is the first.
+    """Has the fork server import what workers of policies need, whoever starts it.
 
-    A process has one fork server. If the first pool does not name these modules, each worker of a
-    later one imports torch itself, which takes seconds.
+    A process has one fork server. If the first pool does not name these modules, or a process of
+    the server is started before any pool is, each worker of a later one imports torch itself, which
+    takes seconds.
     """
     from experiments.workers.worker import PRELOADED
 
     def preload(modules: Sequence[str]) -> None:
         slot.preload((*modules, "hlograph.optimization.preloaded", *PRELOADED))
 
+    preload(())
     pool.preload = preload  # pyright: ignore[reportAttributeAccessIssue]
