@@ -9,18 +9,14 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-import zstandard
-
+from hlograph.corpus.json_lines import load_lines
 from hlograph.corpus.shipped import root
-from hlograph.errors import DamagedFileError, HloError
-from hlograph.storage.locations import Location, as_location, join, read_bytes
+from hlograph.storage.locations import Location, as_location, join
 
 Split: TypeAlias = Literal["train", "validation", "test", "small"]
 """The first three are those of the speed set, which have no family in common. ``small`` has
@@ -31,6 +27,8 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 FOLDER = "plan_times"
 """Folder of the data set in the corpus."""
+
+_WHAT = "plan times"
 
 
 class RunKernel(NamedTuple):
@@ -130,28 +128,10 @@ def load(*splits: Split, folder: Location | None = None) -> PlanTimes:
         DamagedFileError: A file is damaged.
     """
     at = join(root(), FOLDER) if folder is None else as_location(folder)
-    lines = _lines(join(at, "kernels.jsonl.zst"))
+    lines = load_lines(join(at, "kernels.jsonl.zst"), _WHAT)
     plans = [
         PlanTime.from_json(content)
         for split in splits or SPLITS
-        for content in _lines(join(at, f"{split}.jsonl.zst"))
+        for content in load_lines(join(at, f"{split}.jsonl.zst"), _WHAT)
     ]
     return PlanTimes(lines, plans)
-
-
-def dump(contents: Sequence[Any]) -> bytes:
-    """Returns JSON values as the bytes of a file of the data set."""
-    text = "".join(f"{json.dumps(content, separators=(',', ':'))}\n" for content in contents)
-    return zstandard.ZstdCompressor(level=19).compress(text.encode())
-
-
-def _lines(path: Location) -> list[Any]:
-    try:
-        data = read_bytes(path)
-    except FileNotFoundError as error:
-        raise HloError(f"no data set of plan times: expected {path}") from error
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-            return [json.loads(line) for line in io.TextIOWrapper(stream, "utf-8")]
-    except (zstandard.ZstdError, ValueError) as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from error

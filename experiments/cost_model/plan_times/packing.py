@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import Recording, file_of, read
 from hlograph.corpus import plan_times
-from hlograph.corpus.plan_times import PlanTime, RunKernel, dump
+from hlograph.corpus.json_lines import dump
+from hlograph.corpus.plan_times import PlanTime, RunKernel
 from hlograph.errors import HloError
 from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from experiments.evaluate.run_folder import file_stem
 from hlograph.plans.knobs import Point
+from hlograph.storage.appended_lines import append_line, appended_lines
 
 
 class KernelTime(NamedTuple):
@@ -88,11 +89,7 @@ def file_of(folder: Path, program: str) -> Path:
 
 def read(file: Path) -> Iterator[Recording]:
     """Yields the recordings of a file, from old to new, without lines that were cut off."""
-    try:
-        lines = file.read_text().splitlines()
-    except FileNotFoundError:
-        return
-    for line in filter(None, lines):
+    for line in appended_lines(file):
         try:
             yield Recording.from_line(line)
         except ValueError:
@@ -101,7 +98,4 @@ def read(file: Path) -> Iterator[Recording]:
 
 def append(file: Path, recording: Recording) -> None:
     """Appends a recording to a file."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    # The first newline ends a line that was cut off.
-    with file.open("a") as opened:
-        opened.write(f"\n{recording.to_line()}\n")
+    append_line(file, recording.to_line())

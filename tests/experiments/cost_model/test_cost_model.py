@@ -11,7 +11,8 @@ from experiments.cost_model.examples import Data, FlagTable, examples, load_data
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import listwise
-from hlograph.corpus.plan_times import PlanTimes, dump
+from hlograph.corpus.json_lines import dump
+from hlograph.corpus.plan_times import PlanTimes
 from hlograph.errors import DamagedFileError
 from hlograph.profiling.kernel_modules import KernelModule
 from models.config import CostModelConfig, GATConfig

@@ -7,7 +7,8 @@ import zstandard
 import hlograph
 from hlograph import HloError, corpus
 from hlograph.corpus import plan_times
-from hlograph.corpus.plan_times import PlanTime, RunKernel, dump
+from hlograph.corpus.json_lines import dump
+from hlograph.corpus.plan_times import PlanTime, RunKernel
 from hlograph.errors import DamagedFileError
 
 PLAN = PlanTime(
