@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import tyro
 
-from experiments.cost_model.comparison import kendall_tau
+from experiments.cost_model.ranking import kendall_tau
 from hlograph import corpus
 from hlograph._native import native
 from hlograph.corpus.shipped import Split

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,11 +11,11 @@ from torch import Tensor
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
 from experiments.cost_model.kernel_inputs import NUMBERS
 from experiments.cost_model.predictor import Predictor, new_model
+from experiments.cost_model.ranking import TOP, Ranking, interval_of_mean, kendall_tau, ranking
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
 from experiments.evaluate.results import markdown_table
 from hlograph.corpus.plan_times import PlanTime
-from hlograph.execution.bootstrap import bootstrap_interval
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 from models.config import CostModelConfig
 from models.cost_model import CostModel
@@ -25,16 +24,10 @@ from models.refined_graphs import RefinedGraphs
 
 Predict = Callable[[Kernels, ProgramExamples], NDArray[np.float64]]
 """Function that returns a number for each plan that grows with its seconds."""
-Numbers = Sequence[float] | NDArray[np.float64]
-TOP = (1, 5)
-"""Numbers of the best predicted plans, of which the fastest is taken."""
 
 # Operations and bytes per second, of one core with 256-bit vectors and of the memory. What they are
 # exactly matters little to the order of plans.
 _FLOPS, _BYTES = 5e10, 1e10
-# Logarithms of ratios: that is clearly no noise, and that is as good as none.
-_CLEAR, _NEAR = 0.05, 0.03
-_DRAWS = 32
 _HEADS = (
     *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
     *(f"top-{number} slowdown" for number in TOP),
@@ -42,61 +35,9 @@ _HEADS = (
 )
 
 
-class Ranking(NamedTuple):
-    """Quality of a ranking of one program's plans.
-
-    Attributes:
-        tau: Kendall's tau-b of predicted and measured seconds.
-        clear: Share of the pairs in the right order, among those that differ by 5 % or more.
-        slowdown: By how much the fastest of the best predicted plans is slower than the fastest
-            plan, 0 for the same, for each of ``TOP``.
-        needed: Number of plans to measure, the best predicted first, until one is within 3 % of the
-            fastest.
-    """
-
-    tau: float
-    clear: float
-    slowdown: tuple[float, ...]
-    needed: float
-
-
-def ranking(predicted: Numbers, plans: Sequence[PlanTime]) -> Ranking:
-    """Compares predictions with the measured times of one program's plans.
-
-    Args:
-        predicted: Any number for each plan that grows with its predicted seconds.
-        plans: The plans.
-    """
-    seconds = -np.log([plan.ratio for plan in plans])
-    guesses = np.asarray(predicted, np.float64)
-    ordered = [seconds[order] - seconds.min() for order in _orders(guesses)]
-    return Ranking(
-        kendall_tau(guesses, seconds),
-        _clear(guesses, seconds),
-        tuple(float(np.mean([np.expm1(slower[:n].min()) for slower in ordered])) for n in TOP),
-        float(np.mean([1 + np.argmax(slower <= _NEAR) for slower in ordered])),
-    )
-
-
-def _clear(guesses: NDArray[np.float64], seconds: NDArray[np.float64]) -> float:
-    apart = np.subtract.outer(seconds, seconds)
-    is_clear = apart > _CLEAR
-    guessed = np.sign(np.subtract.outer(guesses, guesses))[is_clear]
-    return float(np.mean((guessed + 1) / 2)) if guessed.size else float("nan")
-
-
-def _orders(guesses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Returns the order of the plans; several random ones if some predictions are equal."""
-    random = np.random.default_rng(0)
-    draws = _DRAWS if len(np.unique(guesses)) < len(guesses) else 1
-    return [np.lexsort((random.random(len(guesses)), guesses)) for _ in range(draws)]
-
-
-def kendall_tau(first: Numbers, second: Numbers) -> float:
-    """Returns Kendall's tau-b of two series; 0 if one of them has a single value."""
-    signs = [np.sign(np.subtract.outer(np.asarray(x), np.asarray(x))) for x in (first, second)]
-    scale = np.sqrt(np.square(signs[0]).sum() * np.square(signs[1]).sum())
-    return float((signs[0] * signs[1]).sum() / scale) if scale else 0.0
+def log_seconds(plans: Sequence[PlanTime]) -> NDArray[np.float64]:
+    """Returns the logarithms of the measured seconds of one program's plans, in the default's."""
+    return -np.log([plan.ratio for plan in plans])
 
 
 def repeated(plans: Sequence[PlanTime]) -> float:
@@ -179,7 +120,7 @@ class CostModelComparison:
         self._kernels = Kernels.of(data.kernels, states)
         self._rankings: dict[str, dict[str, Ranking]] = {
             name: {
-                program.name: ranking(predict(self._kernels, program), program.plans)
+                program.name: ranking(predict(self._kernels, program), log_seconds(program.plans))
                 for program in data.held_out
             }
             for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items()
@@ -197,7 +138,9 @@ class CostModelComparison:
         model = new_model(len(data.columns), shape)
         train(model, kernels, data.flags, data.training, config, seed)
         self._rankings[f"cost model, seed {seed}"] = {
-            program.name: ranking(_predicted(model, kernels, data.flags, program), program.plans)
+            program.name: ranking(
+                _predicted(model, kernels, data.flags, program), log_seconds(program.plans)
+            )
             for program in data.held_out
         }
         return Predictor(model, data.columns, shape)
@@ -248,7 +191,7 @@ def _number(programs: Sequence[ProgramExamples]) -> str:
 
 def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
     taus = [of_program.tau for of_program in rankings]
-    low, high = _interval(taus)
+    low, high = interval_of_mean(taus)
     clear = float(np.nanmean([of_program.clear for of_program in rankings]))
     slower = [
         np.exp(fmean(np.log1p(of_program.slowdown[number]) for of_program in rankings)) - 1
@@ -262,9 +205,3 @@ def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
         *(f"{slowdown:.1%}" for slowdown in slower),
         f"{fmean(of_program.needed for of_program in rankings):.1f}",
     )
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the bootstrap interval of a mean."""
-    low, high = bootstrap_interval([float(np.exp(value)) for value in values])
-    return float(np.log(low)), float(np.log(high))
