@@ -87,7 +87,7 @@ def _compiled_with(flags: tuple[tuple[str, FlagValue], ...]) -> object:
     except PlanError:
         return None
     # The order of the kernels of a loop, and with it their code, varies from run to run.
-    return _final_module(straight), _machine_code(straight), _final_module(loop)
+    return _final_module(straight), machine_code(straight), _final_module(loop)
 
 
 @cache
@@ -113,7 +113,7 @@ def _final_module(executable: Any) -> str:
     return _METADATA.sub("", text.partition("\n")[2])  # its first line has the name
 
 
-def _machine_code(executable: Any) -> Counter[bytes]:
+def machine_code(executable: Any) -> Counter[bytes]:
     """Returns the sections with code and constants of an executable, in no order."""
     return Counter(_sections(executable.serialize()))
 

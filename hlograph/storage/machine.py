@@ -28,6 +28,10 @@ _INSTRUCTION_SETS = (
     *("asimd", "i8mm", "sve"),  # Arm
 )
 
+# The widest instruction sets, by the flag that says so, and the flag of XLA that bounds them.
+_WIDEST = {"avx512f": "avx512", "avx2": "avx2", "avx": "avx", "asimd": "neon"}
+_BOUND = "--xla_cpu_max_isa="
+
 # Flags of XLA_FLAGS that begin like this write files and change no code.
 _WITHOUT_EFFECT = ("--xla_dump",)
 
@@ -100,6 +104,19 @@ def machine() -> Machine:
         jaxlib=_jaxlib_version(),
         xla_flags=_xla_flags(os.environ.get("XLA_FLAGS", "")),
     )
+
+
+def instruction_set() -> str:
+    """Returns the widest instruction set that XLA:CPU uses in this process, such as ``avx512``.
+
+    It is that of ``--xla_cpu_max_isa`` in XLA_FLAGS, or else of the CPU; empty if neither says.
+    """
+    bounds = [f for f in os.environ.get("XLA_FLAGS", "").split() if f.startswith(_BOUND)]
+    if bounds:
+        return bounds[-1].removeprefix(_BOUND).lower()
+    described = cpu_info()
+    flags = (described.get("flags") or described.get("Features") or "").split()
+    return next((name for flag, name in _WIDEST.items() if flag in flags), "")
 
 
 def usable_cores() -> int:

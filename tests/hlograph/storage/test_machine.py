@@ -7,7 +7,7 @@ import os
 import pytest
 
 from hlograph.errors import DamagedFileError
-from hlograph.storage.machine import Machine, machine, usable_cores
+from hlograph.storage.machine import Machine, instruction_set, machine, usable_cores
 
 EXAMPLE = Machine("AMD EPYC", "25.17.1", "0123abcd", 2, "0.10.2")
 
@@ -85,3 +85,10 @@ def test_flags_may_stand_in_a_file(monkeypatch, tmp_path):
 def test_other_content_is_rejected(content):
     with pytest.raises(DamagedFileError, match="expected a machine with the keys cpu, revision"):
         Machine.from_json(content)
+
+
+def test_instruction_set_is_the_widest_that_xla_may_use(monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert instruction_set() in {"avx512", "avx2", "avx", "neon", ""}
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX512 --xla_cpu_max_isa=AVX2")
+    assert instruction_set() == "avx2"

@@ -1,0 +1,118 @@
+"""A bank of kernels with their times: records it, packs it, and compares baselines on it.
+
+    python -m experiments.kernel_bank record --out runs/bank --minutes 60
+    python -m experiments.kernel_bank pack --folders runs/bank --out runs/kernel_times
+    python -m experiments.kernel_bank compare --data runs/kernel_times
+    python -m experiments.kernel_bank context --data runs/kernel_times --programs runs/plan_times
+
+A recording goes on with the same --out, also after it was killed.
+"""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from experiments.evaluate.run_folder import REFUSED, run_in_folder, save_provenance
+from experiments.kernel_bank.settings import (
+    CompareConfig,
+    ContextConfig,
+    PackConfig,
+    RecordConfig,
+)
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from experiments.kernel_bank.collecting import Progress
+
+_COMMANDS = (
+    Annotated[RecordConfig, tyro.conf.subcommand("record")]
+    | Annotated[PackConfig, tyro.conf.subcommand("pack")]
+    | Annotated[CompareConfig, tyro.conf.subcommand("compare")]
+    | Annotated[ContextConfig, tyro.conf.subcommand("context")]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does what a command line asks for, and prints what came of it.
+
+    Returns:
+        Exit status.
+    """
+    config: RecordConfig | PackConfig | CompareConfig | ContextConfig = tyro.cli(
+        _COMMANDS,  # pyright: ignore[reportArgumentType]
+        args=arguments,
+        prog="python -m experiments.kernel_bank",
+        description=__doc__,
+    )
+    if isinstance(config, RecordConfig):
+        return run_in_folder("kernel-bank", config.out, partial(_record, config))
+    try:
+        match config:
+            case PackConfig():
+                print(_packed(config))
+            case CompareConfig():
+                print(_compared(config))
+            case ContextConfig():
+                print(_in_context(config))
+    except HloError as error:
+        print(error, file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+def _record(config: RecordConfig, folder: Path) -> list[str]:
+    from tqdm import tqdm
+
+    from experiments.kernel_bank.collecting import collect
+
+    save_provenance(config, folder)
+    last: Progress | None = None
+    with tqdm(total=config.kernels, unit="kernel", disable=None) as bar:
+        for last in collect(config, folder):
+            bar.update(last.kernels - bar.n)
+            left_out = sum(last.fates.values())
+            bar.set_postfix_str(f"{last.variants} variants, {left_out} left out")
+    return ["nothing was left to record"] if last is None else _findings(last)
+
+
+def _findings(progress: "Progress") -> list[str]:
+    each = max(progress.variants, 1)
+    parts = ", ".join(f"{name} {1e3 * s / each:.1f}" for name, s in progress.seconds.items())
+    return [
+        f"{progress.kernels:,} kernels with {progress.variants:,} variants were recorded",
+        *(f"{number} draws: {fate}" for fate, number in progress.fates.most_common()),
+        f"milliseconds of a worker for each variant: {parts}",
+    ]
+
+
+def _packed(config: PackConfig) -> str:
+    from experiments.kernel_bank.packing import pack
+
+    packed = pack(config.folders, config.out)
+    return (
+        f"{len(packed.measured):,} kernels, of which jaxlib made {packed.texts:,} distinct ones, "
+        f"are in {config.out}: {packed.bytes / 1e6:.2f} MB"
+    )
+
+
+def _compared(config: CompareConfig) -> str:
+    from experiments.kernel_bank.baselines import table
+    from hlograph.corpus import kernel_times
+
+    return table(kernel_times.load(*config.splits, folder=config.data))
+
+
+def _in_context(config: ContextConfig) -> str:
+    from experiments.kernel_bank.context import context_table, in_context
+    from hlograph.corpus import kernel_times, plan_times
+
+    programs = plan_times.load(folder=config.programs)
+    return context_table(in_context(kernel_times.load(folder=config.data), programs))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Collection of recordings: what is to come, and the files of what was recorded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.kernel_bank.origins import Origin, held_out_texts, origins, unconfigured
+from experiments.kernel_bank.recorder import KernelRecorder, Recorded, Task
+from experiments.kernel_bank.settings import RecordConfig
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.isolation import WorkerLimits, WorkerPool
+from hlograph.storage.appended_lines import append_line, appended_lines
+from hlograph.storage.machine import instruction_set, machine
+
+_LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=8 << 30)
+_PRELOADED = ("experiments.kernel_bank.recorder",)
+_FILE = "recordings.jsonl"
+
+
+class Drawn(NamedTuple):
+    """A draw of a kernel.
+
+    Attributes:
+        origin: The kernel.
+        number: Number of the draw.
+    """
+
+    origin: Origin
+    number: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names the draw in a file."""
+        return self.origin.digest, self.number
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run has done so far.
+
+    Attributes:
+        kernels: Number of kernels that were recorded.
+        variants: Number of their variants.
+        fates: Numbers of draws that were left out, by reason.
+        seconds: Wall and CPU seconds of the parts of recordings, in all.
+    """
+
+    kernels: int
+    variants: int
+    fates: Counter[str]
+    seconds: Counter[str]
+
+
+def recordings(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yields the recordings of a folder, also those of draws that were left out."""
+    for line in appended_lines(folder / _FILE):
+        try:
+            yield json.loads(line)
+        except ValueError:  # it was cut off
+            continue
+
+
+def collect(config: RecordConfig, folder: Path) -> Iterator[Progress]:
+    """Records kernels, and yields what was done after each.
+
+    Args:
+        config: The settings.
+        folder: Folder of the recordings.
+    """
+    done = {(r["origin"], r["draw"], r["seed"]) for r in recordings(folder)}
+    drawn = (draw for draw in _draws(config) if (*draw.key, config.seed) not in done)
+    end = time.monotonic() + 60 * config.minutes
+    recorded = _Recordings(folder, config)
+    begun: list[Drawn] = []
+
+    def tasks() -> Iterator[Task]:
+        for draw in drawn:
+            if time.monotonic() > end or recorded.kernels >= (config.kernels or float("inf")):
+                return
+            begun.append(draw)
+            yield Task(draw.origin.text, draw.number, config.seed, config.decisions)
+
+    with WorkerPool(
+        KernelRecorder, config.workers, _LIMITS, _PRELOADED, with_main=False
+    ) as workers:
+        for number, answer in workers.map(tasks()):
+            recorded.add(begun[number], answer)
+            yield recorded.progress()
+
+
+def _draws(config: RecordConfig) -> Iterator[Drawn]:
+    """Yields the draws of a part: all kernels as they are, then a draw of each, and so on."""
+    kernels = origins(config.seed)[config.part :: config.parts]
+    for number in range(config.draws):
+        for origin in kernels:
+            yield Drawn(origin, number)
+
+
+class _Recordings:
+    """Writes recordings, and counts them."""
+
+    def __init__(self, folder: Path, config: RecordConfig) -> None:
+        self._file = folder / _FILE
+        here = machine()
+        self._machine = {"machine": here.key, "isa": instruction_set()}
+        self._held_out = held_out_texts()
+        self._seed = config.seed
+        self.kernels = self._variants = 0
+        self._fates, self._seconds = Counter[str](), Counter[str]()
+
+    def add(self, drawn: Drawn, answer: Recorded | HloError) -> None:
+        """Writes the answer to a draw, so that it is not drawn again.
+
+        A draw whose worker was lost by something else is not written, and comes again.
+        """
+        if isinstance(answer, WorkerLostError) and not answer.to_blame:
+            self._fates[str(answer)] += 1
+            return
+        line: dict[str, Any] = {
+            "origin": drawn.origin.digest,
+            "draw": drawn.number,
+            "seed": self._seed,
+            "family": drawn.origin.family,
+            "split": drawn.origin.split,
+        }
+        if isinstance(answer, HloError):
+            fate = str(answer).partition("\n")[0][:100]
+            self._fates[fate] += 1
+            append_line(self._file, json.dumps(line | {"left_out": fate}))
+            return
+        variants = list(self._variants_of(answer))
+        self._seconds.update(answer.seconds)
+        if not variants:
+            self._fates["left out: it is a kernel of a held-out program"] += 1
+            append_line(self._file, json.dumps(line | {"left_out": "held out"}))
+            return
+        self.kernels += 1
+        self._variants += len(variants)
+        content = {"change": answer.change, "load": answer.load, "variants": variants}
+        append_line(self._file, json.dumps(line | self._machine | content))
+
+    def _variants_of(self, answer: Recorded) -> Iterator[Mapping[str, Any]]:
+        """Yields the variants; none if the default is a kernel of a held-out program."""
+        for number, (point, flags, compile_seconds, times) in enumerate(answer.variants):
+            if any(unconfigured(text) in self._held_out for text, *_ in times.kernels):
+                if number == 0:
+                    return
+                continue
+            yield {
+                "decisions": point.values,
+                "flags": flags,
+                "compile_seconds": compile_seconds,
+                **times._asdict(),
+            }
+
+    def progress(self) -> Progress:
+        """Returns what was done so far."""
+        return Progress(self.kernels, self._variants, self._fates, self._seconds)

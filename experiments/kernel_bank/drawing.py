@@ -1,0 +1,131 @@
+"""Draws of kernels: changes of their sizes, types and layouts, towards a run time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+from experiments.kernel_bank.sources import Change, changed, source_of
+from hlograph.errors import HloError
+from hlograph.execution.rates import default_rates, features
+from hlograph.module import Module
+from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
+from hlograph.reading.hlo_editing import ModuleText
+from hlograph.reading.hlo_text import array_shape
+
+SHORTEST, LONGEST = 5e-6, 2e-2
+"""Seconds between which kernels are to run."""
+
+# Predictions are off by a factor; a kernel that is predicted to run outside of this is left out.
+_SLACK = 2.5
+_MOST_BYTES = 1 << 28
+_MOST_FACTOR = 16
+_TRIES = 8
+
+# Shares of the changed kernels with an odd size, another element type, and a turned parameter.
+_ODD, _TYPE, _TURNED = 0.3, 0.15, 0.15
+_TYPES = ("f64", "bf16", "f16")
+_BYTES = {"f64": 8, "s64": 8, "u64": 8, "c64": 8, "c128": 16, "f32": 4, "s32": 4, "u32": 4}
+
+
+class Draw(NamedTuple):
+    """A kernel to measure.
+
+    Attributes:
+        module: The kernel as a program.
+        change: What was changed of it.
+    """
+
+    module: Module
+    change: Change
+
+
+def draw(kernel: str, number: int, seed: int) -> Draw:
+    """Returns a kernel as it is, or changed at random.
+
+    Args:
+        kernel: Text of the kernel in an optimized module.
+        number: 0 for the kernel as it is; each other number is another draw.
+        seed: Seed of the draws.
+
+    Raises:
+        HloError: The kernel runs too briefly or too long, or no change of it fits.
+    """
+    source = source_of(kernel)
+    as_it_is = changed(source, Change())
+    seconds = predicted_seconds(as_it_is)
+    if number == 0:
+        _check(as_it_is, seconds)
+        return Draw(as_it_is, Change())
+    random = Random(f"{seed} {number} {kernel}")
+    for change in _changes(source, seconds, random):
+        try:
+            module = changed(source, change)
+            _check(module, predicted_seconds(module))
+        except HloError:
+            continue
+        return Draw(module, change)
+    raise HloError("left out: no change that was drawn fits the kernel")
+
+
+def predicted_seconds(module: Module) -> float:
+    """Returns the seconds of a kernel by amounts of work and rates, without those of a call."""
+    return max(rated_seconds(module, default_rates()) - call_seconds(), LEAST_SECONDS)
+
+
+def call_seconds() -> float:
+    """Returns the seconds of a program's call in these rates, whatever it computes."""
+    return default_rates().seconds[features().index("programs")]
+
+
+def _check(module: Module, seconds: float) -> None:
+    if not SHORTEST / _SLACK <= seconds <= LONGEST * _SLACK:
+        raise HloError("left out: predicted to run too briefly or too long")
+    if _bytes_of(module) > _MOST_BYTES:
+        raise HloError("left out: its arrays are too large")
+
+
+def _bytes_of(module: Module) -> int:
+    """Returns the bytes of the largest array."""
+    shapes = (array_shape(op.shape) for op in _entry(module).entry.instructions)
+    return max((s.elements * _BYTES.get(s.type, 2) for s in shapes if s is not None), default=0)
+
+
+def _entry(module: Module) -> ModuleText:
+    return ModuleText.parse(module.to_text())
+
+
+def _changes(source: ModuleText, seconds: float, random: Random) -> Iterator[Change]:
+    """Yields changes that bring a kernel near a run time, which is drawn evenly in its logarithm.
+
+    Args:
+        source: The kernel as a program.
+        seconds: Its predicted seconds.
+        random: Draws them.
+    """
+    shapes = [array_shape(op.shape) for op in source.entry.instructions]
+    sizes = sorted({size for shape in shapes if shape for size in shape.dimensions if size > 1})
+    types = {shape.type for shape in shapes if shape}
+    parameters = [array_shape(op.shape) for op in source.entry.parameters]
+    matrices = [n for n, shape in enumerate(parameters) if shape and len(shape.dimensions) > 1]
+    for _ in range(_TRIES if sizes else 0):
+        target = math.exp(random.uniform(math.log(SHORTEST), math.log(LONGEST)))
+        chosen = random.sample(sizes, min(len(sizes), random.choice((1, 1, 2, 3))))
+        factor = (target / seconds) ** (1 / len(chosen))
+        new = {size: _resized(size, factor, random) for size in chosen}
+        types_of = {"f32": random.choice(_TYPES)} if "f32" in types else {}
+        yield Change(
+            {str(size): to for size, to in new.items() if to != size},
+            types_of if random.random() < _TYPE else {},
+            (random.choice(matrices),) if matrices and random.random() < _TURNED else (),
+        )
+
+
+def _resized(size: int, factor: float, random: Random) -> int:
+    """Returns a size times about a factor: times a power of two, or an odd size."""
+    factor = min(max(factor, 0.5), _MOST_FACTOR)
+    if random.random() < _ODD:
+        return max(1, round(size * factor * random.uniform(0.7, 1.3))) | 1
+    return max(1, round(size * 2.0 ** round(math.log2(factor))))

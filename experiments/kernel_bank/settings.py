@@ -1,0 +1,78 @@
+"""Settings of the programs of the bank of kernels."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hlograph.corpus.kernel_times import Split
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """Records kernels for some time, and goes on with --out FOLDER where an earlier run ended.
+
+    Kernels come from the training programs of the data set of plan times, those of each family in
+    turns. Each is recorded as it is, and then in draws with other sizes, types and layouts. Each is
+    compiled by default and with some of the decisions that apply to it, and all of these are timed
+    in turns. A kernel is written as soon as it is recorded, so that a run may be killed.
+    """
+
+    out: Path
+    """Folder of the recordings."""
+    minutes: float = 60.0
+    """Minutes after which no kernel is begun."""
+    kernels: int | None = None
+    """Number of kernels after which none is begun; None for no limit."""
+    draws: int = 12
+    """Draws of each kernel; the first is the kernel as it is."""
+    decisions: int = 5
+    """Decisions of each kernel beside the default."""
+    seed: int = 0
+    """Seed of the order of the kernels and of the draws."""
+    part: int = 0
+    """Number of this part of the kernels, from 0; each machine of several records another part."""
+    parts: int = 1
+    """Number of parts. Folders of parts of one machine become one data set."""
+    workers: int = 2
+    """Worker processes; compilations run side by side, measurements alone."""
+
+
+@dataclass(frozen=True)
+class PackConfig:
+    """Makes the data set of hlograph.corpus.kernel_times from recordings.
+
+    The recordings may be of several machines, which a column tells apart.
+    """
+
+    folders: tuple[Path, ...]
+    """Folders of recordings."""
+    out: Path
+    """Folder of the data set."""
+
+
+@dataclass(frozen=True)
+class CompareConfig:
+    """Compares baselines on kernels of held-out families.
+
+    The order of the variants of a kernel is compared by Kendall's tau, and by how much slower than
+    the fastest the best of the first 1, 5 and 10 is. The error of predicted seconds is shown by
+    percentiles.
+    """
+
+    data: Path | None = None
+    """Folder of the data set; None takes the one of the corpus."""
+    splits: tuple[Split, ...] = ("validation", "test")
+    """Splits to compare on."""
+
+
+@dataclass(frozen=True)
+class ContextConfig:
+    """Shows how much longer kernels take within their programs than alone.
+
+    Those count whose text is the same. Plans of programs that were timed on the machine of the bank
+    come from experiments.cost_model record --plans 1 --pack FOLDER.
+    """
+
+    programs: Path
+    """Folder of a data set of plan times."""
+    data: Path | None = None
+    """Folder of the bank's data set; None takes the one of the corpus."""

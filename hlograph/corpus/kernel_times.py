@@ -1,0 +1,160 @@
+"""The data set of kernel times: what kernels, as they are and with a decision each, took.
+
+>>> from hlograph.corpus import kernel_times
+>>> times = kernel_times.load("train", folder="runs/bank")
+>>> kernel = times.measured[0]
+>>> default, *others = kernel.variants
+>>> [(variant.decisions, default.seconds / variant.seconds) for variant in others]
+>>> hlograph.parse(times.kernels[default.kernels[0].number])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal, TypeAlias, get_args
+
+from hlograph.corpus.json_lines import load_lines
+from hlograph.corpus.plan_times import RunKernel
+from hlograph.corpus.shipped import root
+from hlograph.storage.locations import Location, as_location, join
+
+Split: TypeAlias = Literal["train", "validation", "test"]
+"""Splits of the data set, which have no family of programs in common. All are families that
+models of plans may learn from: none is a held-out family of the speed set."""
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+"""All splits."""
+
+FOLDER = "kernel_times"
+"""Folder of the data set in the corpus."""
+
+_WHAT = "kernel times"
+_OF_VARIANTS = ("decisions", "flags", "warm", "cold", "compile_seconds", "kernels")
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel as one decision has it compiled.
+
+    Attributes:
+        decisions: The decision: values of knobs, by their names (``hlograph.plans.knobs``). Empty
+            for jaxlib's default.
+        flags: Flags of the compilation.
+        warm: Seconds of a run whose operands are in the caches, for each turn.
+        cold: The same of runs before which the caches were filled with other data.
+        compile_seconds: Seconds of the compilation.
+        kernels: What jaxlib made of it, in the order of the schedule: several kernels where the
+            decision takes one apart. Their seconds are those of the warm runs.
+    """
+
+    decisions: Mapping[str, str]
+    flags: Mapping[str, Any]
+    warm: tuple[float, ...]
+    cold: tuple[float, ...]
+    compile_seconds: float
+    kernels: tuple[RunKernel, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Median seconds of a warm run."""
+        return median(self.warm)
+
+    @property
+    def cold_seconds(self) -> float:
+        """Median seconds of a cold run."""
+        return median(self.cold)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredKernel:
+    """A kernel with its variants, which were timed in turns.
+
+    Attributes:
+        origin: First 16 hexadecimal digits of the SHA-256 of the kernel's text in
+            ``hlograph.corpus.plan_times`` that it comes from.
+        family: Family of the program that it was cut out of.
+        change: What was changed of it, by kind: ``sizes``, ``types``, ``layouts``. Empty for the
+            kernel as it is in its program.
+        machine: Digest of the machine (``hlograph.storage.machine``). Compare times of one machine
+            only.
+        isa: Widest instruction set of the compilation, such as ``avx512``.
+        load: Load of the machine by other programs while it was timed, from 0 to 1.
+        variants: The variants; the first is jaxlib's default.
+    """
+
+    origin: str
+    family: str
+    change: Mapping[str, Any]
+    machine: str
+    isa: str
+    load: float
+    variants: tuple[Variant, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the attributes as a JSON object, with the variants and kernels in columns."""
+        content: dict[str, Any] = {
+            name: getattr(self, name) for name in self.__slots__ if name != "variants"
+        }
+        for name in _OF_VARIANTS:
+            content[name] = [getattr(variant, name) for variant in self.variants]
+        content["kernels"] = [
+            [list(column) for column in zip(*kernels, strict=True)]
+            for kernels in content["kernels"]
+        ]
+        return content
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> MeasuredKernel:
+        """Returns the kernel that ``to_json`` wrote."""
+        columns = zip(*(content.pop(name) for name in _OF_VARIANTS), strict=True)
+        return cls(
+            **content,
+            variants=tuple(
+                Variant(
+                    decisions,
+                    flags,
+                    tuple(warm),
+                    tuple(cold),
+                    compile_seconds,
+                    tuple(map(RunKernel, *kernels)) if kernels else (),
+                )
+                for decisions, flags, warm, cold, compile_seconds, kernels in columns
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class KernelTimes:
+    """Kernels of one or several splits.
+
+    Attributes:
+        kernels: HLO text of each kernel that jaxlib made, as a module of its own; of loops and
+            branches whose bodies have kernels of their own, the opcode.
+        measured: The kernels that were measured.
+    """
+
+    kernels: Sequence[str]
+    measured: Sequence[MeasuredKernel]
+
+
+def load(*splits: Split, folder: Location | None = None) -> KernelTimes:
+    """Loads the data set.
+
+    Args:
+        splits: Splits to load; none takes all.
+        folder: Folder of the data set; None is that of the corpus.
+
+    Raises:
+        HloError: There is no data set at its location.
+        DamagedFileError: A file is damaged.
+    """
+    at = join(root(), FOLDER) if folder is None else as_location(folder)
+    kernels = load_lines(join(at, "kernels.jsonl.zst"), _WHAT)
+    measured = [
+        MeasuredKernel.from_json(content)
+        for split in splits or SPLITS
+        for content in load_lines(join(at, f"{split}.jsonl.zst"), _WHAT)
+    ]
+    return KernelTimes(kernels, measured)
