@@ -110,6 +110,10 @@ class _Change:
             apart = np.abs(old.astype(np.float64) - new.astype(np.float64))
             reals = np.abs(exact - self.after.value)
         use = np.isfinite(exact) & np.isfinite(bound) & (sizes < self.largest)
+        # What the program computes from a number that has overflowed says nothing, and in another
+        # order of operations others may be computed from it.
+        finite = np.isfinite(old.astype(np.float64))
+        use &= finite if finite.all() else finite & np.isfinite(new.astype(np.float64))
         if not use.any():
             return Rounding()
         exact, bound, apart, reals = (each[use] for each in (exact, bound, apart, reals))
