@@ -71,7 +71,8 @@ def optimize_program(job: Job, settings: SearchSettings | None = None) -> Report
     # A plan that was refused on these inputs may be right on others.
     is_refused = stored is None and not refusal and fitting(job, store.get(key)) is not None
     keeps = report.plan.is_empty and is_refused
-    if not keeps and (not report.plan.is_empty or (timed and not report.interrupted)):
+    is_whole = timed and not (report.interrupted or report.unconfirmed)
+    if not keeps and (not report.plan.is_empty or is_whole):
         _put(store, job, report.plan, recipe=not report.interrupted)
         note_judged(job, report.plan)
     return report

@@ -93,7 +93,6 @@ class Race:
         outcomes: All outcomes so far.
         before: Number of the first of them, which earlier races had measured.
         interrupted: True if the user ended the race by Ctrl-C.
-        unconfirmed: Words about a plan that leads, and would take too long to measure again.
     """
 
     job: Job
@@ -108,7 +107,6 @@ class Race:
     outcomes: list[PlanMeasurement] = field(default_factory=list)
     before: int = 0
     interrupted: bool = False
-    unconfirmed: str = ""
 
     @property
     def budget(self) -> float:
@@ -122,13 +120,14 @@ class Race:
         return Report(
             self.job.program.name,
             plan_of(self.job, winner, judgement),
-            _conclusion(winner, self.interrupted, judgement) + self.unconfirmed,
+            _conclusion(winner, self.interrupted, judgement) + self._unconfirmed,
             self.job.numerics,
             winner,
             tuple(self.outcomes),
             self._elapsed(),
             before=self.before,
             interrupted=self.interrupted,
+            unconfirmed=self._unconfirmed,
             judgement=judgement,
             judging=self._default.times,
         )
@@ -176,6 +175,7 @@ class Race:
         self._confirmed: list[PlanMeasurement] = []
         self._refused: set[str] = set()
         self._without: frozenset[str] = frozenset()
+        self._unconfirmed = ""
         for outcome in () if self.settings.measure_again else self.measurements.known():
             self._take(outcome, new=False)
         self.before = len(self.outcomes)
@@ -346,7 +346,7 @@ class Race:
         seconds = self._elapsed() + final_seconds(self.outcomes, 1, self._effort)
         if self.interrupted or run < LONG_RUN or seconds < _OVERTIME * self.budget:
             return False
-        self.unconfirmed = (
+        self._unconfirmed = (
             f"; a run takes {run:.1f} s: a budget of {math.ceil(seconds)} s is needed to confirm "
             f"what was {finalist.ratio:.2f} times as fast"
         )

@@ -54,6 +54,7 @@ class Report:
         from_store: True if the plan was found in the store, or was given.
         before: Number of the first outcomes, which earlier searches had measured.
         interrupted: True if the user ended the race, or what follows it, by Ctrl-C.
+        unconfirmed: Words about a plan that led, and was not measured again as that takes too long.
         judgement: What references say of jaxlib's default; None if none was asked.
         judging: What the references took of the search.
         advice: What the user can do for the program, and is not done: sentences without a full
@@ -70,6 +71,7 @@ class Report:
     from_store: bool = False
     before: int = 0
     interrupted: bool = False
+    unconfirmed: str = ""
     judgement: Judgement | None = None
     judging: JudgingTimes = field(default_factory=JudgingTimes)
     advice: tuple[str, ...] = ()

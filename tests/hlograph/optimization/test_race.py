@@ -140,6 +140,19 @@ def test_a_final_of_long_runs_is_left_to_a_larger_budget(cache):
     assert "what was 2.00 times as fast" in report.conclusion
 
 
+def test_a_search_goes_on_after_one_that_left_its_final_out(cache, monkeypatch):
+    monkeypatch.setattr(race, "LONG_RUN", 0.0)
+    monkeypatch.setattr(race, "_OVERTIME", 0.0)
+    methods = [f"{HERE}:widths"]
+    monkeypatch.setattr(race, "finalists", lambda before, now, doubtful=False: [*before, *now])
+    report = hlograph.optimize(small_function, X, budget=5, methods=methods).report
+    assert "is needed to confirm" in report.conclusion
+    assert report.unconfirmed
+    again = hlograph.optimize(small_function, X, budget=6, methods=methods).report
+    assert not again.from_store
+    assert again.before == len(report.outcomes)
+
+
 def test_plans_far_behind_the_fastest_are_timed_briefly(cache):
     measurements = Measurements(CacheKey.of(small_job()))
     fastest = made_outcome(_PLAN, ratio=1000.0, low=999.0, thorough=False, seconds=1e-6)
