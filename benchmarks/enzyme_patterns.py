@@ -85,7 +85,7 @@ def run(config: PatternsConfig, folder: Path) -> list[str]:
 
 
 class Measured(NamedTuple):
-    """What the folder has of a program.
+    """Holds what the folder has of a program.
 
     Attributes:
         result: Result of its race; None before its end.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
-from experiments.cost_model.kernel_inputs import NUMBERS
+from experiments.cost_model.kernel_inputs import BYTES, FLOPS, NUMBERS
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.ranking import TOP, Ranking, interval_of_mean, kendall_tau, ranking
 from experiments.cost_model.settings import TrainingConfig
@@ -25,9 +25,6 @@ from models.refined_graphs import RefinedGraphs
 Predict = Callable[[Kernels, ProgramExamples], NDArray[np.float64]]
 """Function that returns a number for each plan that grows with its seconds."""
 
-# Operations and bytes per second, of one core with 256-bit vectors and of the memory. What they are
-# exactly matters little to the order of plans.
-_FLOPS, _BYTES = 5e10, 1e10
 _HEADS = (
     *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
     *(f"top-{number} slowdown" for number in TOP),
@@ -77,8 +74,8 @@ def roofline(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
 
     Both are those of XLA's cost analysis.
     """
-    flops = _column(kernels, program, "log_flops").double().expm1() / _FLOPS
-    moved = _column(kernels, program, "log_bytes").double().expm1() / _BYTES
+    flops = _column(kernels, program, "log_flops").double().expm1() / FLOPS
+    moved = _column(kernels, program, "log_bytes").double().expm1() / BYTES
     return _sums(torch.maximum(flops, moved).clamp(min=LEAST_SECONDS), program)
 
 

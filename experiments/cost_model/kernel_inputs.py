@@ -26,6 +26,10 @@ NUMBERS = (
 )
 """Numbers about a kernel. Logarithms are natural."""
 
+FLOPS, BYTES = 5e10, 1e10
+"""Operations and bytes per second of a roofline: one core with 256-bit vectors, and the memory.
+What they are exactly matters little to an order."""
+
 _PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
 
@@ -155,3 +155,8 @@ def save_provenance(config: "DataclassInstance", folder: Path) -> None:
     made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
     made |= {"machine": machine().to_json()}
     write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+
+
+def published_provenance(folder: Path) -> dict[str, Any]:
+    """Returns what ``save_provenance`` wrote, without the path of the folder on this machine."""
+    return json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))

@@ -21,7 +21,7 @@ from experiments.kernel_bank.settings import (
     CompareConfig,
     ContextConfig,
     PackConfig,
-    RecordConfig,
+    RecordKernelsConfig,
 )
 from hlograph.errors import HloError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.kernel_bank.collecting import Progress
 
 _COMMANDS = (
-    Annotated[RecordConfig, tyro.conf.subcommand("record")]
+    Annotated[RecordKernelsConfig, tyro.conf.subcommand("record")]
     | Annotated[PackConfig, tyro.conf.subcommand("pack")]
     | Annotated[CompareConfig, tyro.conf.subcommand("compare")]
     | Annotated[ContextConfig, tyro.conf.subcommand("context")]
@@ -42,13 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
-    config: RecordConfig | PackConfig | CompareConfig | ContextConfig = tyro.cli(
+    config: RecordKernelsConfig | PackConfig | CompareConfig | ContextConfig = tyro.cli(
         _COMMANDS,  # pyright: ignore[reportArgumentType]
         args=arguments,
         prog="python -m experiments.kernel_bank",
         description=__doc__,
     )
-    if isinstance(config, RecordConfig):
+    if isinstance(config, RecordKernelsConfig):
         return run_in_folder("kernel-bank", config.out, partial(_record, config))
     try:
         match config:
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _record(config: RecordConfig, folder: Path) -> list[str]:
+def _record(config: RecordKernelsConfig, folder: Path) -> list[str]:
     from tqdm import tqdm
 
     from experiments.kernel_bank.collecting import collect

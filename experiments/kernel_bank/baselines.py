@@ -10,25 +10,22 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs
+from experiments.cost_model.kernel_inputs import BYTES, FLOPS, NUMBERS, kernel_inputs
 from experiments.cost_model.ranking import Ranking, interval_of_mean, ranking
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.drawing import call_seconds
-from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel, Variant
+from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 
 TOP = (1, 5, 10)
 """Numbers of the best predicted variants, of which the fastest is taken."""
-
-# Operations and bytes per second, of one core with 256-bit vectors and of the memory.
-_FLOPS, _BYTES = 5e10, 1e10
 
 # An order of two says little; variants that are level are no order.
 _LEAST_VARIANTS = 3
 _PERCENTILES = (50, 75, 90, 95, 99)
 _SECONDS = "seconds off by a factor of, at {}"
 
-Predict = Callable[[Variant], float]
+Predict = Callable[[KernelVariant], float]
 """Function that returns a number that grows with the seconds of a variant."""
 
 
@@ -56,7 +53,9 @@ class Baselines:
         numbers = kernel_inputs(self._kernels[number]).numbers
         return dict(zip(NUMBERS, map(float, numbers), strict=True))
 
-    def _sum(self, variant: Variant, seconds: Callable[[Mapping[str, float]], float]) -> float:
+    def _sum(
+        self, variant: KernelVariant, seconds: Callable[[Mapping[str, float]], float]
+    ) -> float:
         return sum(
             kernel.calls * seconds(self._numbers(kernel.number)) for kernel in variant.kernels
         )
@@ -68,7 +67,7 @@ def _instructions(numbers: Mapping[str, float]) -> float:
 
 def _roofline(numbers: Mapping[str, float]) -> float:
     flops, moved = np.expm1(numbers["log_flops"]), np.expm1(numbers["log_bytes"])
-    return max(float(flops) / _FLOPS, float(moved) / _BYTES, LEAST_SECONDS)
+    return max(float(flops) / FLOPS, float(moved) / BYTES, LEAST_SECONDS)
 
 
 def _predicted(numbers: Mapping[str, float]) -> float:

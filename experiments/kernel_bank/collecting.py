@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.kernel_bank.origins import Origin, held_out_texts, origins, unconfigured
-from experiments.kernel_bank.recorder import KernelRecorder, Recorded, Task
-from experiments.kernel_bank.settings import RecordConfig
+from experiments.kernel_bank.recorder import KernelRecorder, KernelTask, Recorded
+from experiments.kernel_bank.settings import RecordKernelsConfig
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import WorkerLimits, WorkerPool
 from hlograph.storage.appended_lines import append_line, appended_lines
@@ -36,13 +36,13 @@ class Drawn(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What names the draw in a file."""
+        """Digest of the kernel and the number, which name the draw in a file."""
         return self.origin.digest, self.number
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run has done so far.
+    """Counts what a run has done so far.
 
     Attributes:
         kernels: Number of kernels that were recorded.
@@ -66,7 +66,7 @@ def recordings(folder: Path) -> Iterator[dict[str, Any]]:
             continue
 
 
-def collect(config: RecordConfig, folder: Path) -> Iterator[Progress]:
+def collect(config: RecordKernelsConfig, folder: Path) -> Iterator[Progress]:
     """Records kernels, and yields what was done after each.
 
     Args:
@@ -79,12 +79,12 @@ def collect(config: RecordConfig, folder: Path) -> Iterator[Progress]:
     recorded = _Recordings(folder, config)
     begun: list[Drawn] = []
 
-    def tasks() -> Iterator[Task]:
+    def tasks() -> Iterator[KernelTask]:
         for draw in drawn:
             if time.monotonic() > end or recorded.kernels >= (config.kernels or float("inf")):
                 return
             begun.append(draw)
-            yield Task(draw.origin.text, draw.number, config.seed, config.decisions)
+            yield KernelTask(draw.origin.text, draw.number, config.seed, config.decisions)
 
     with WorkerPool(
         KernelRecorder, config.workers, _LIMITS, _PRELOADED, with_main=False
@@ -94,7 +94,7 @@ def collect(config: RecordConfig, folder: Path) -> Iterator[Progress]:
             yield recorded.progress()
 
 
-def _draws(config: RecordConfig) -> Iterator[Drawn]:
+def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
     """Yields the draws of a part: all kernels as they are, then a draw of each, and so on."""
     kernels = origins(config.seed)[config.part :: config.parts]
     for number in range(config.draws):
@@ -105,7 +105,7 @@ def _draws(config: RecordConfig) -> Iterator[Drawn]:
 class _Recordings:
     """Writes recordings, and counts them."""
 
-    def __init__(self, folder: Path, config: RecordConfig) -> None:
+    def __init__(self, folder: Path, config: RecordKernelsConfig) -> None:
         self._file = folder / _FILE
         here = machine()
         self._machine = {"machine": here.key, "isa": instruction_set()}

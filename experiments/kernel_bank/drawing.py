@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from experiments.kernel_bank.sources import Change, changed, source_of
 from hlograph.errors import HloError
+from hlograph.execution.equivalence.arrays import dtype_of
 from hlograph.execution.rates import default_rates, features
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
@@ -27,7 +28,7 @@ _TRIES = 8
 # Shares of the changed kernels with an odd size, another element type, and a turned parameter.
 _ODD, _TYPE, _TURNED = 0.3, 0.15, 0.15
 _TYPES = ("f64", "bf16", "f16")
-_BYTES = {"f64": 8, "s64": 8, "u64": 8, "c64": 8, "c128": 16, "f32": 4, "s32": 4, "u32": 4}
+_LEAST_BYTES = 2  # that an element counts as
 
 
 class Draw(NamedTuple):
@@ -90,7 +91,11 @@ def _check(module: Module, seconds: float) -> None:
 def _bytes_of(module: Module) -> int:
     """Returns the bytes of the largest array."""
     shapes = (array_shape(op.shape) for op in _entry(module).entry.instructions)
-    return max((s.elements * _BYTES.get(s.type, 2) for s in shapes if s is not None), default=0)
+    return max((s.elements * _bytes_of_element(s.type) for s in shapes if s), default=0)
+
+
+def _bytes_of_element(element_type: str) -> int:
+    return max(dtype_of(element_type).itemsize, _LEAST_BYTES)
 
 
 def _entry(module: Module) -> ModuleText:

@@ -10,16 +10,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from experiments.cost_model.plan_times.packing import halves_apart, short
+from experiments.evaluate.run_folder import published_provenance
 from experiments.kernel_bank.collecting import recordings
 from hlograph.corpus import kernel_times
-from hlograph.corpus.json_lines import dump
-from hlograph.corpus.kernel_times import MeasuredKernel, Variant
+from hlograph.corpus.json_lines import save_splits
+from hlograph.corpus.kernel_times import KernelVariant, MeasuredKernel
 from hlograph.corpus.plan_times import RunKernel
 from hlograph.errors import HloError
-from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
-
-# Digits of numbers, which are noisier than that.
-_DIGITS = 4
+from hlograph.storage.atomic_write import write_text_atomically
 
 _TEXT = """\
 # Kernel times
@@ -85,7 +84,7 @@ _LOADED = 0.1
 
 @dataclass(frozen=True)
 class Packed:
-    """What a data set has.
+    """Describes a data set.
 
     Attributes:
         by_split: The kernels of each split.
@@ -117,7 +116,7 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
     by_split: dict[str, list[MeasuredKernel]] = {split: [] for split in kernel_times.SPLITS}
     made, known = [], set[tuple[object, ...]]()
     for folder in folders:
-        made.append(_made(folder))
+        made.append(published_provenance(folder))
         for line in recordings(folder):
             key = tuple(line.get(name) for name in ("origin", "draw", "seed", "machine"))
             if "variants" in line and key not in known:
@@ -125,20 +124,11 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
                 by_split[line["split"]].append(_measured(line, numbers))
     if not known:
         raise HloError("expected recordings of kernels, found none")
-    files = {"kernels": dump(list(numbers))}
-    files |= {split: dump([k.to_json() for k in kernels]) for split, kernels in by_split.items()}
-    out.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_bytes_atomically(out / f"{name}.jsonl.zst", content)
-    packed = Packed(by_split, len(numbers), sum(map(len, files.values())))
+    contents = {split: [k.to_json() for k in kernels] for split, kernels in by_split.items()}
+    packed = Packed(by_split, len(numbers), save_splits(out, list(numbers), contents))
     write_text_atomically(out / "README.md", datasheet(packed, [m["command"] for m in made]))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return packed
-
-
-def _made(folder: Path) -> dict[str, Any]:
-    # Paths of the machine are not published.
-    return json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))
 
 
 def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKernel:
@@ -148,19 +138,19 @@ def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKerne
         line["change"],
         line["machine"],
         line["isa"],
-        _short(line["load"]),
+        short(line["load"]),
         tuple(
-            Variant(
+            KernelVariant(
                 variant["decisions"],
                 variant["flags"],
-                tuple(map(_short, variant["warm"])),
-                tuple(map(_short, variant["cold"])),
-                _short(variant["compile_seconds"]),
+                tuple(map(short, variant["warm"])),
+                tuple(map(short, variant["cold"])),
+                short(variant["compile_seconds"]),
                 tuple(
                     RunKernel(
                         numbers.setdefault(text, len(numbers)),
-                        _short(calls),
-                        None if seconds is None else _short(seconds),
+                        short(calls),
+                        None if seconds is None else short(seconds),
                     )
                     for text, calls, seconds in variant["kernels"]
                 ),
@@ -168,10 +158,6 @@ def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKerne
             for variant in line["variants"]
         ),
     )
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.{_DIGITS}g}")
 
 
 def datasheet(packed: Packed, commands: Sequence[str]) -> str:
@@ -191,7 +177,7 @@ def datasheet(packed: Packed, commands: Sequence[str]) -> str:
         commands="\n".join(commands),
         turns=max(len(variant.warm) for variant in variants),
         colds=max(len(variant.cold) for variant in variants),
-        noise=median(_noise(variant) for variant in variants),
+        noise=median(halves_apart(variant.warm) for variant in variants),
         busy=sum(kernel.load > _LOADED for kernel in packed.measured) / len(packed.measured),
     )
 
@@ -205,7 +191,3 @@ def _row(split: str, kernels: Sequence[MeasuredKernel]) -> str:
     return (
         f"| {split} | {len(kernels):,} | {len(families)} | {variants:,} | {changed:,} | {listed} |"
     )
-
-
-def _noise(variant: Variant) -> float:
-    return abs(median(variant.warm[::2]) / median(variant.warm[1::2]) - 1)

@@ -29,7 +29,7 @@ _MOST_RUN_SECONDS, _MOST_COMPILE_SECONDS = 0.2, 2.0
 _LIMIT = 120.0
 
 
-class Task(NamedTuple):
+class KernelTask(NamedTuple):
     """A kernel to record.
 
     Attributes:
@@ -62,7 +62,7 @@ class Recorded:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-class _Variant(NamedTuple):
+class _CompiledVariant(NamedTuple):
     point: Point
     flags: dict[str, Any]
     compile_seconds: float
@@ -87,7 +87,7 @@ class KernelRecorder:
         gc.collect()
         gc.freeze()
 
-    def __call__(self, task: Task) -> Recorded | HloError:
+    def __call__(self, task: KernelTask) -> Recorded | HloError:
         """Returns what was recorded, or why the kernel is left out."""
         try:
             return self._recorded(task)
@@ -96,7 +96,7 @@ class KernelRecorder:
         except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
             return HloError(f"an unknown form: {error!r}"[:200])
 
-    def _recorded(self, task: Task) -> Recorded:
+    def _recorded(self, task: KernelTask) -> Recorded:
         begun = time.perf_counter(), time.process_time()
         with lock.compiling(), self._recorder.noted(task.kernel.encode()[:1000], _LIMIT):
             drawn = draw(task.kernel, task.number, task.seed)
@@ -106,7 +106,7 @@ class KernelRecorder:
             inputs = Samples(program, None, 0).usual[0].inputs
             points = decisions_of(versions, task.decisions, random)
         prepared = time.perf_counter(), time.process_time()
-        variants: dict[object, _Variant] = {}
+        variants: dict[object, _CompiledVariant] = {}
         for point in points:
             self._add(variants, versions, point, inputs)
         compiled = time.perf_counter(), time.process_time()
@@ -127,7 +127,11 @@ class KernelRecorder:
         )
 
     def _add(
-        self, variants: dict[object, _Variant], versions: Versions, point: Point, inputs: list[Any]
+        self,
+        variants: dict[object, _CompiledVariant],
+        versions: Versions,
+        point: Point,
+        inputs: list[Any],
     ) -> None:
         """Compiles and warms a variant, unless its code is that of an earlier one.
 
@@ -150,7 +154,7 @@ class KernelRecorder:
                 raise
             return
         compiled = Compiled(run, OptimizedModule.of(executable))
-        variants[code] = _Variant(point, dict(plan.flags), seconds, compiled)
+        variants[code] = _CompiledVariant(point, dict(plan.flags), seconds, compiled)
 
 
 def _check(run_seconds: float, compile_seconds: float) -> None:

@@ -7,7 +7,7 @@ from hlograph.corpus.kernel_times import Split
 
 
 @dataclass(frozen=True)
-class RecordConfig:
+class RecordKernelsConfig:
     """Records kernels for some time, and goes on with --out FOLDER where an earlier run ended.
 
     Kernels come from the training programs of the data set of plan times, those of each family in

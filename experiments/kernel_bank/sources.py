@@ -45,7 +45,7 @@ _LEAST_FACTOR = 8
 
 @dataclass(frozen=True)
 class Change:
-    """What is changed of a kernel.
+    """Describes what is changed of a kernel.
 
     Attributes:
         sizes: New sizes of dimensions by the old ones, as text, so that it is JSON.

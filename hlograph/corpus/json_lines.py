@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import zstandard
 
+from hlograph.corpus.shipped import root
 from hlograph.errors import DamagedFileError, HloError
-from hlograph.storage.locations import Location, read_bytes
+from hlograph.storage.atomic_write import write_bytes_atomically
+from hlograph.storage.locations import Location, as_location, join, read_bytes
+
+_KERNELS = "kernels"
 
 
 def dump(contents: Sequence[Any]) -> bytes:
@@ -39,3 +45,32 @@ def load_lines(path: Location, what: str) -> list[Any]:
             return [json.loads(line) for line in io.TextIOWrapper(stream, "utf-8")]
     except (zstandard.ZstdError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from error
+
+
+def load_splits(
+    name: str, folder: Location | None, splits: Sequence[str]
+) -> tuple[list[str], Iterator[Any]]:
+    """Returns the texts of the kernels of a data set, and the JSON values of some splits.
+
+    Args:
+        name: Name of its folder in the corpus, such as ``plan_times``.
+        folder: Folder of the data set; None is that of the corpus.
+        splits: The splits.
+
+    Raises:
+        HloError: There is no data set at its location.
+        DamagedFileError: A file is damaged.
+    """
+    at, what = join(root(), name) if folder is None else as_location(folder), name.replace("_", " ")
+    kernels = load_lines(join(at, f"{_KERNELS}.jsonl.zst"), what)
+    lines = (load_lines(join(at, f"{split}.jsonl.zst"), what) for split in splits)
+    return kernels, chain.from_iterable(lines)
+
+
+def save_splits(folder: Path, kernels: Sequence[str], splits: Mapping[str, Sequence[Any]]) -> int:
+    """Writes what ``load_splits`` loads, and returns the bytes of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {name: dump(values) for name, values in {_KERNELS: kernels, **splits}.items()}
+    for name, content in files.items():
+        write_bytes_atomically(folder / f"{name}.jsonl.zst", content)
+    return sum(map(len, files.values()))

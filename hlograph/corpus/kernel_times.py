@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, TypeAlias, get_args
 
-from hlograph.corpus.json_lines import load_lines
+from hlograph.corpus.json_lines import load_splits
 from hlograph.corpus.plan_times import RunKernel
-from hlograph.corpus.shipped import root
-from hlograph.storage.locations import Location, as_location, join
+from hlograph.storage.locations import Location
 
 Split: TypeAlias = Literal["train", "validation", "test"]
 """Splits of the data set, which have no family of programs in common. All are families that
@@ -30,12 +29,11 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 FOLDER = "kernel_times"
 """Folder of the data set in the corpus."""
 
-_WHAT = "kernel times"
 _OF_VARIANTS = ("decisions", "flags", "warm", "cold", "compile_seconds", "kernels")
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class KernelVariant:
     """A kernel as one decision has it compiled.
 
     Attributes:
@@ -90,7 +88,7 @@ class MeasuredKernel:
     machine: str
     isa: str
     load: float
-    variants: tuple[Variant, ...]
+    variants: tuple[KernelVariant, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the attributes as a JSON object, with the variants and kernels in columns."""
@@ -112,7 +110,7 @@ class MeasuredKernel:
         return cls(
             **content,
             variants=tuple(
-                Variant(
+                KernelVariant(
                     decisions,
                     flags,
                     tuple(warm),
@@ -150,11 +148,5 @@ def load(*splits: Split, folder: Location | None = None) -> KernelTimes:
         HloError: There is no data set at its location.
         DamagedFileError: A file is damaged.
     """
-    at = join(root(), FOLDER) if folder is None else as_location(folder)
-    kernels = load_lines(join(at, "kernels.jsonl.zst"), _WHAT)
-    measured = [
-        MeasuredKernel.from_json(content)
-        for split in splits or SPLITS
-        for content in load_lines(join(at, f"{split}.jsonl.zst"), _WHAT)
-    ]
-    return KernelTimes(kernels, measured)
+    kernels, contents = load_splits(FOLDER, folder, splits or SPLITS)
+    return KernelTimes(kernels, [MeasuredKernel.from_json(content) for content in contents])

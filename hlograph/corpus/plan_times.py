@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from hlograph.corpus.json_lines import load_lines
-from hlograph.corpus.shipped import root
-from hlograph.storage.locations import Location, as_location, join
+from hlograph.corpus.json_lines import load_splits
+from hlograph.storage.locations import Location
 
 Split: TypeAlias = Literal["train", "validation", "test", "small"]
 """The first three are those of the speed set, which have no family in common. ``small`` has
@@ -27,8 +26,6 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 FOLDER = "plan_times"
 """Folder of the data set in the corpus."""
-
-_WHAT = "plan times"
 
 
 class RunKernel(NamedTuple):
@@ -127,11 +124,5 @@ def load(*splits: Split, folder: Location | None = None) -> PlanTimes:
         HloError: There is no data set at its location.
         DamagedFileError: A file is damaged.
     """
-    at = join(root(), FOLDER) if folder is None else as_location(folder)
-    lines = load_lines(join(at, "kernels.jsonl.zst"), _WHAT)
-    plans = [
-        PlanTime.from_json(content)
-        for split in splits or SPLITS
-        for content in load_lines(join(at, f"{split}.jsonl.zst"), _WHAT)
-    ]
-    return PlanTimes(lines, plans)
+    kernels, contents = load_splits(FOLDER, folder, splits or SPLITS)
+    return PlanTimes(kernels, [PlanTime.from_json(content) for content in contents])

@@ -8,14 +8,15 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import Recording, file_of, read
+from experiments.evaluate.run_folder import published_provenance
 from hlograph.corpus import plan_times
-from hlograph.corpus.json_lines import dump
+from hlograph.corpus.json_lines import save_splits
 from hlograph.corpus.plan_times import PlanTime, RunKernel
 from hlograph.errors import HloError
 from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
+from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from hlograph.corpus import Benchmark
@@ -153,17 +154,14 @@ def pack(
         families[split] |= {benchmark.family} if plans else set()
     if not any(rows.values()):
         raise HloError(f"expected recordings in {folder}, found none")
-    out.mkdir(parents=True, exist_ok=True)
-    files = {"kernels": dump(list(kernels))}
-    files |= {split: dump([plan.to_json() for plan in plans]) for split, plans in rows.items()}
-    for name, content in files.items():
-        write_bytes_atomically(out / f"{name}.jsonl.zst", content)
+    contents = {split: [plan.to_json() for plan in plans] for split, plans in rows.items()}
+    size = save_splits(out, list(kernels), contents)
     facts = Facts(
         {split: _counts(plans, len(families[split])) for split, plans in rows.items()},
         len(kernels),
-        sum(map(len, files.values())),
+        size,
         [len(plan.ratios) for plans in rows.values() for plan in plans],
-        median(_noise(plan) for plans in rows.values() for plan in plans),
+        median(halves_apart(plan.ratios) for plans in rows.values() for plan in plans),
     )
     write_text_atomically(out / "README.md", datasheet(facts, _commands(made)))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
@@ -172,8 +170,7 @@ def pack(
 
 def _made(folder: Path, extends: Path | None) -> dict[str, Any]:
     """Returns where a run's recordings are from, and below "extends" those that it extends."""
-    # Paths of the machine are not published.
-    made = json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))
+    made = published_provenance(folder)
     if extends is None:
         return made
     before = json.loads((extends / "made.json").read_text())
@@ -228,9 +225,9 @@ def _counts(plans: Sequence[PlanTime], families: int) -> SplitCounts:
     return SplitCounts(len({plan.program for plan in plans}), families, len(plans), timed)
 
 
-def _noise(plan: PlanTime) -> float:
-    """Returns the relative difference of the medians of the two halves of the turns."""
-    return abs(median(plan.ratios[::2]) / median(plan.ratios[1::2]) - 1)
+def halves_apart(turns: Sequence[float]) -> float:
+    """Returns the relative difference of the medians of the two halves of turns."""
+    return abs(median(turns[::2]) / median(turns[1::2]) - 1)
 
 
 def _packed(program: str, recording: Recording, kernels: dict[str, int]) -> PlanTime:
@@ -241,13 +238,13 @@ def _packed(program: str, recording: Recording, kernels: dict[str, int]) -> Plan
         program,
         recording.point.values,
         recording.flags,
-        ratios=tuple(_short(default / plan) for default, plan in recording.turns),
-        seconds=_short(seconds),
-        default_seconds=_short(default),
-        compile_seconds=_short(recording.compile_seconds),
+        ratios=tuple(short(default / plan) for default, plan in recording.turns),
+        seconds=short(seconds),
+        default_seconds=short(default),
+        compile_seconds=short(recording.compile_seconds),
         memory=recording.memory,
-        accounted=_short(recording.accounted),
-        outside_seconds=_short(outside.seconds if outside else 0.0),
+        accounted=short(recording.accounted),
+        outside_seconds=short(outside.seconds if outside else 0.0),
         kernels=tuple(_run_kernels(recording, kernels)),
     )
 
@@ -257,12 +254,13 @@ def _run_kernels(recording: Recording, kernels: dict[str, int]) -> Iterator[RunK
     for kernel in kernel_modules(OptimizedModule.from_text(recording.module)):
         number = kernels.setdefault(kernel.text, len(kernels))
         if time := timed.get(kernel.name):
-            yield RunKernel(number, _short(time.calls), _short(time.seconds))
+            yield RunKernel(number, short(time.calls), short(time.seconds))
         else:
             yield RunKernel(number, kernel.calls, None)
 
 
-def _short(number: float) -> float:
+def short(number: float) -> float:
+    """Returns a time with the digits that measurements have."""
     return float(f"{number:.{_DIGITS}g}")
 
 

@@ -4,14 +4,16 @@ import pytest
 
 from experiments.kernel_bank.context import InContext, context_table, in_context
 from experiments.kernel_bank.origins import digest_of
-from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel, Variant
+from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
 from hlograph.corpus.plan_times import PlanTimes, RunKernel
 from tests.experiments.cost_model.data import KERNELS, plan, seconds_of
 
 
 def measured(number, origin):
     seconds = seconds_of(number)
-    default = Variant({}, {}, (seconds / 2,), (seconds * 2,), 0.1, (RunKernel(number, 1.0, None),))
+    default = KernelVariant(
+        {}, {}, (seconds / 2,), (seconds * 2,), 0.1, (RunKernel(number, 1.0, None),)
+    )
     return MeasuredKernel(origin, "a", {}, "m", "avx2", 0.0, (default,))
 
 

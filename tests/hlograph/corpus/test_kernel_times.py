@@ -8,11 +8,11 @@ import pytest
 from hlograph import HloError
 from hlograph.corpus import kernel_times
 from hlograph.corpus.json_lines import dump
-from hlograph.corpus.kernel_times import MeasuredKernel, Variant
+from hlograph.corpus.kernel_times import KernelVariant, MeasuredKernel
 from hlograph.corpus.plan_times import RunKernel
 
-DEFAULT = Variant({}, {}, (3e-6, 1e-6, 2e-6), (9e-6,), 0.05, (RunKernel(0, 1.0, 2e-6),))
-WIDE = Variant(
+DEFAULT = KernelVariant({}, {}, (3e-6, 1e-6, 2e-6), (9e-6,), 0.05, (RunKernel(0, 1.0, 2e-6),))
+WIDE = KernelVariant(
     {"flags wide": "true"},
     {"wide": True},
     (1e-6, 1e-6, 1e-6),
