@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hlograph/native/custom_calls/convolution_parts.h"
+#include "hlograph/native/custom_calls/convolved_arrays.h"
 #include "hlograph/native/custom_calls/native_kernel.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
 #include "hlograph/native/custom_calls/product_tiles.h"
@@ -30,27 +30,19 @@ int64_t MostSummed(int64_t panel_width) {
 
 // Returns all taps and the channels that are summed, in parts whose panels are small enough.
 template <typename T>
-std::vector<Depth> DepthsOf(const Convolution<T>& convolution, int64_t panel_width) {
+std::vector<Depth> DepthsOf(const ConvolvedArrays<T>& convolution, int64_t panel_width) {
   const int64_t most = MostSummed<T>(panel_width);
-  const Axis& rows = convolution.rows();
-  const Axis& columns = convolution.columns();
+  const WindowAxis& rows = convolution.rows();
+  const WindowAxis& columns = convolution.columns();
   const int64_t summed = convolution.depthwise ? 1 : convolution.channels;
   const int64_t input_step = convolution.depthwise ? convolution.channels : 1;
-  const int64_t kernel_step = convolution.depthwise
-                                  ? (columns.reversed ? -columns.tap_step : columns.tap_step)
-                                  : convolution.input_step;
+  const int64_t kernel_step = convolution.depthwise ? columns.NextTap() : convolution.input_step;
   std::vector<Depth> depths(1);
   for (int64_t i = 0; i < rows.taps; ++i) {
     for (int64_t j = 0; j < columns.taps; ++j) {
       const int64_t place =
           (i * rows.dilation * convolution.width() + j * columns.dilation) * convolution.channels;
-      const int64_t tap = TapOf(rows, i) + TapOf(columns, j);
-      for (int64_t channel = 0, count; channel < summed; channel += count) {
-        if (depths.back().count >= most) depths.emplace_back();
-        count = std::min(summed - channel, most - depths.back().count);
-        depths.back().Add(place + channel, input_step,
-                          {tap + channel * convolution.input_step, kernel_step, count});
-      }
+      AddRun(depths, most, place, input_step, {rows.Tap(i) + columns.Tap(j), kernel_step, summed});
     }
   }
   return depths;
@@ -60,12 +52,12 @@ std::vector<Depth> DepthsOf(const Convolution<T>& convolution, int64_t panel_wid
 template <typename T>
 class Forward {
  public:
-  Forward(const Convolution<T>& convolution, int64_t threads)
+  Forward(const ConvolvedArrays<T>& convolution, int64_t threads)
       : convolution_(convolution),
         width_(PanelWidth<T>(convolution.features)),
         depths_(DepthsOf(convolution, width_)) {
     SetParts(threads);
-    SetPlaces();
+    places_ = PlacesOf(convolution, rows_, 1);
   }
 
   int64_t parts() const { return parts_.size(); }
@@ -85,20 +77,18 @@ class Forward {
     T* const panel = input + elements;
     CopyRows(convolution_, part.image,
              part.row * convolution_.rows().stride - convolution_.rows().low, input_rows, input);
-    const int64_t pixels = part.rows * convolution_.columns().positions;
-    const int64_t first =
-        (part.image * convolution_.rows().positions + part.row) * convolution_.columns().positions;
+    const int64_t positions = convolution_.columns().positions;
+    const int64_t first = (part.image * convolution_.rows().positions + part.row) * positions;
+    const PanelProducts<T> products{input,
+                                    places_,
+                                    convolution_.depthwise ? convolution_.channels : 1,
+                                    0,
+                                    part.rows * positions,
+                                    panel,
+                                    convolution_.output + first * convolution_.features};
     for (int64_t i = part.panel; i < part.panel + part.panels; ++i) {
-      const int64_t feature = i * width_;
-      const int64_t features = std::min(convolution_.features - feature, width_);
       for (const Depth& depth : depths_) {
-        PackPanel(convolution_, depth, feature, features, panel);
-        T* const output = convolution_.output + first * convolution_.features + feature;
-        const bool depthwise = convolution_.depthwise;
-        MultiplyTiles<T>({depthwise ? input + feature : input, places_, depth.runs,
-                          depthwise ? convolution_.channels : 1, panel, features, output,
-                          convolution_.features, &depth != &depths_.front(), depthwise},
-                         0, pixels);
+        MultiplyPanel(convolution_, products, depth, i, width_, &depth != &depths_.front());
       }
     }
   }
@@ -113,7 +103,7 @@ class Forward {
 
   // Several parts for each thread, of rows or, where they are few, of features.
   void SetParts(int64_t threads) {
-    const Axis& rows = convolution_.rows();
+    const WindowAxis& rows = convolution_.rows();
     const int64_t positions = rows.positions, wanted = 2 * threads;
     const int64_t row_bytes = convolution_.width() * convolution_.channels * sizeof(T);
     const int64_t fitting =
@@ -135,17 +125,7 @@ class Forward {
     }
   }
 
-  void SetPlaces() {
-    for (int64_t i = 0; i < rows_; ++i) {
-      for (int64_t j = 0; j < convolution_.columns().positions; ++j) {
-        places_.push_back((i * convolution_.rows().stride * convolution_.width() +
-                           j * convolution_.columns().stride) *
-                          convolution_.channels);
-      }
-    }
-  }
-
-  const Convolution<T>& convolution_;
+  const ConvolvedArrays<T>& convolution_;
   const int64_t width_;
   const std::vector<Depth> depths_;
   int64_t rows_ = 0, panels_ = 0;
@@ -157,11 +137,13 @@ class Forward {
 template <typename T>
 class Gradient {
  public:
-  Gradient(const Convolution<T>& convolution, int64_t threads)
-      : convolution_(convolution), width_(PanelWidth<T>(FeaturesOfAPanel(convolution, threads))) {
-    SetPlaces();
+  Gradient(const ConvolvedArrays<T>& convolution, int64_t threads)
+      : convolution_(convolution),
+        width_(PanelWidth<T>(FeaturesOfAPanel(convolution, threads))),
+        places_(PlacesOf(convolution, convolution.rows().positions,
+                         convolution.depthwise ? 1 : convolution.channels)) {
     SetParts(threads);
-    const Axis& rows = convolution.rows();
+    const WindowAxis& rows = convolution.rows();
     const int64_t row_bytes = convolution.width() * convolution.channels * sizeof(T);
     const int64_t fitting =
         (kInputBytes / row_bytes - (rows.positions - 1) * rows.stride - 1) / rows.dilation + 1;
@@ -178,12 +160,14 @@ class Gradient {
 
   void Compute(int64_t number) const {
     const Part& part = parts_[number];
-    const Axis& rows = convolution_.rows();
+    const WindowAxis& rows = convolution_.rows();
     const int64_t elements =
         rows.Reach(rows.positions, taps_) * convolution_.width() * convolution_.channels;
     const Scratch scratch((elements + MostSummed<T>(width_) * width_) * sizeof(T));
     T* const input = scratch.as<T>();
     T* const panel = input + elements;
+    const PanelProducts<T> products{
+        input, places_, step(), part.begin, part.end, panel, convolution_.output};
     bool adds = false;
     for (int64_t image = 0; image < convolution_.images; ++image) {
       for (int64_t tap = 0; tap < rows.taps; tap += taps_, adds = true) {
@@ -193,7 +177,8 @@ class Gradient {
         const std::vector<Depth> depths = DepthsOfTaps(image, tap, taps);
         for (int64_t i = part.panel; i < part.panel_end; ++i) {
           for (const Depth& depth : depths) {
-            AddProducts(part, i, depth, input, panel, adds || &depth != &depths.front());
+            MultiplyPanel(convolution_, products, depth, i, width_,
+                          adds || &depth != &depths.front());
           }
         }
       }
@@ -207,7 +192,7 @@ class Gradient {
   };
 
   // With a few taps to compute for each channel, threads share the channels.
-  static int64_t FeaturesOfAPanel(const Convolution<T>& convolution, int64_t threads) {
+  static int64_t FeaturesOfAPanel(const ConvolvedArrays<T>& convolution, int64_t threads) {
     const int64_t shared = (convolution.features - 1) / (2 * threads) + 1;
     return convolution.depthwise ? shared : convolution.features;
   }
@@ -215,33 +200,14 @@ class Gradient {
   // From a tap to the next one, in the input.
   int64_t step() const { return convolution_.columns().dilation * convolution_.channels; }
 
-  void AddProducts(const Part& part, int64_t panel_number, const Depth& depth, const T* input,
-                   T* panel, bool adds) const {
-    const bool depthwise = convolution_.depthwise;
-    const int64_t feature = panel_number * width_;
-    const int64_t features = std::min(convolution_.features - feature, width_);
-    PackPanel(convolution_, depth, feature, features, panel);
-    MultiplyTiles<T>(
-        {depthwise ? input + feature : input, places_, depth.runs, step(), panel, features,
-         convolution_.output + feature, convolution_.features, adds, depthwise},
-        part.begin, part.end);
-  }
-
   std::vector<Depth> DepthsOfTaps(int64_t image, int64_t tap, int64_t taps) const {
-    const Axis& rows = convolution_.rows();
-    const Axis& columns = convolution_.columns();
-    const int64_t most = MostSummed<T>(width_);
-    const int64_t kernel_step = columns.reversed ? -columns.tap_step : columns.tap_step;
+    const WindowAxis& rows = convolution_.rows();
+    const WindowAxis& columns = convolution_.columns();
     std::vector<Depth> depths(1);
     for (int64_t i = 0; i < taps; ++i) {
       const int64_t row = i * rows.dilation * convolution_.width() * convolution_.channels;
-      const int64_t kernel =
-          image * convolution_.input_step + TapOf(rows, tap + i) + TapOf(columns, 0);
-      for (int64_t j = 0, count; j < columns.taps; j += count) {
-        if (depths.back().count >= most) depths.emplace_back();
-        count = std::min(columns.taps - j, most - depths.back().count);
-        depths.back().Add(row + j * step(), step(), {kernel + j * kernel_step, kernel_step, count});
-      }
+      const int64_t kernel = image * convolution_.input_step + rows.Tap(tap + i) + columns.Tap(0);
+      AddRun(depths, MostSummed<T>(width_), row, step(), {kernel, columns.NextTap(), columns.taps});
     }
     return depths;
   }
@@ -261,23 +227,11 @@ class Gradient {
     }
   }
 
-  void SetPlaces() {
-    const int64_t channels = convolution_.channels;
-    const int64_t alone = convolution_.depthwise ? 1 : channels;
-    for (int64_t i = 0; i < convolution_.rows().positions; ++i) {
-      for (int64_t j = 0; j < convolution_.columns().positions; ++j) {
-        const int64_t place = i * convolution_.rows().stride * convolution_.width() +
-                              j * convolution_.columns().stride;
-        for (int64_t k = 0; k < alone; ++k) places_.push_back(place * channels + k);
-      }
-    }
-  }
-
-  const Convolution<T>& convolution_;
+  const ConvolvedArrays<T>& convolution_;
   const int64_t width_;
-  int64_t taps_ = 0;  // rows of taps at once
+  const std::vector<int64_t> places_;  // of channels at all positions
+  int64_t taps_ = 0;                   // rows of taps at once
   std::vector<Part> parts_;
-  std::vector<int64_t> places_;  // of channels at positions in the rows of a part
 };
 
 template <typename Kind>
@@ -336,17 +290,17 @@ void ComputeConvolution(ffi::ThreadPool pool, const Attributes& attributes,
   std::array<int64_t, 4> steps{};  // of the dimensions of the kernel
   for (int64_t i = rank - 1, step = 1; i >= 0; step *= kernel_sizes[i--]) steps[i] = step;
   const auto& order = attributes.kernel;
-  Convolution<T> convolution{static_cast<const T*>(input.untyped_data()),
-                             static_cast<const T*>(kernel.untyped_data()),
-                             static_cast<T*>(output.untyped_data()),
-                             sizes[0],
-                             sizes[rank - 1],
-                             kernel_sizes[order[rank - 1]],
-                             steps[order[rank - 2]],
-                             steps[order[rank - 1]],
-                             {},
-                             attributes.by_kernel,
-                             attributes.depthwise};
+  ConvolvedArrays<T> convolution{static_cast<const T*>(input.untyped_data()),
+                                 static_cast<const T*>(kernel.untyped_data()),
+                                 static_cast<T*>(output.untyped_data()),
+                                 sizes[0],
+                                 sizes[rank - 1],
+                                 kernel_sizes[order[rank - 1]],
+                                 steps[order[rank - 2]],
+                                 steps[order[rank - 1]],
+                                 {},
+                                 attributes.by_kernel,
+                                 attributes.depthwise};
   const int64_t first_position = attributes.by_kernel ? 0 : 1;
   for (size_t i = 0; i < rank - 2; ++i) {
     convolution.axes[i] = {sizes[1 + i],

@@ -61,7 +61,7 @@ struct Minimum {
 };
 
 // An array as [outer, count, inner], of which `count` is cumulated, from the end if `reversed`.
-struct Axis {
+struct CumulatedAxis {
   int64_t outer = 1, count = 1, inner = 1;
   bool reversed = false;
 };
@@ -110,7 +110,7 @@ HLOGRAPH_FOR_EACH_CPU void CumulateColumns(const T* x, T* y, int64_t count, int6
 }
 
 template <typename T, typename Operation>
-void Cumulate(ffi::ThreadPool pool, const T* x, T* y, const Axis& axis) {
+void Cumulate(ffi::ThreadPool pool, const T* x, T* y, const CumulatedAxis& axis) {
   constexpr double kOfAnElement = 0.3;  // nanoseconds
   constexpr int64_t kWidth = 256;       // rows of so many elements stay in the first cache
   const int64_t last = axis.reversed ? (axis.count - 1) * axis.inner : 0;
@@ -140,7 +140,7 @@ void Cumulate(ffi::ThreadPool pool, const T* x, T* y, const Axis& axis) {
 // Returns true if the operation is one of those that there are.
 template <typename T, typename... Operations>
 bool CumulateBy(std::string_view operation, ffi::ThreadPool pool, const void* x, void* y,
-                const Axis& axis) {
+                const CumulatedAxis& axis) {
   return (
       (operation == Operations::kName &&
        (Cumulate<T, Operations>(pool, static_cast<const T*>(x), static_cast<T*>(y), axis), true)) ||
@@ -149,7 +149,7 @@ bool CumulateBy(std::string_view operation, ffi::ThreadPool pool, const void* x,
 
 template <typename T>
 ffi::Error CumulateArray(ffi::ThreadPool pool, const ffi::AnyBuffer& x, ffi::AnyBuffer& y,
-                         const Axis& axis, std::string_view operation) {
+                         const CumulatedAxis& axis, std::string_view operation) {
   const bool done = CumulateBy<T, Add, Multiply, Maximum, Minimum>(
       operation, pool, x.untyped_data(), y.untyped_data(), axis);
   return done ? ffi::Error::Success() : Refusal("expected a sum, a product or an extreme");
@@ -164,7 +164,7 @@ ffi::Error Cumulative(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi::A
     return Refusal("expected an array, a result like it, and one of its dimensions");
   }
   if (x.element_count() == 0) return ffi::Error::Success();
-  Axis axis{.count = sizes[dimension], .reversed = reversed};
+  CumulatedAxis axis{.count = sizes[dimension], .reversed = reversed};
   for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) {
     if (i != dimension) (i < dimension ? axis.outer : axis.inner) *= sizes[i];
   }

@@ -1,7 +1,7 @@
 // Parts of convolutions: their axes, rows of the input with zeros around them, panels of the
 // kernel.
-#ifndef HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_
-#define HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_
+#ifndef HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLVED_ARRAYS_H_
+#define HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLVED_ARRAYS_H_
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 namespace hlograph {
 
 // A spatial dimension: tap k at position p meets the element p * stride + k * dilation - low.
-struct Axis {
+struct WindowAxis {
   int64_t size = 1, taps = 1, positions = 1;
   int64_t stride = 1, dilation = 1, low = 0;
   bool reversed = false;
@@ -22,23 +22,27 @@ struct Axis {
   int64_t Reach(int64_t count_of_positions, int64_t count_of_taps) const {
     return (count_of_positions - 1) * stride + (count_of_taps - 1) * dilation + 1;
   }
+
+  // A tap, and the next one from there on, in the elements of the kernel.
+  int64_t Tap(int64_t tap) const { return (reversed ? taps - 1 - tap : tap) * tap_step; }
+  int64_t NextTap() const { return reversed ? -tap_step : tap_step; }
 };
 
 // A convolution. The input is [images][rows][columns][channels]. Channels are summed over, or
 // images are if `by_kernel`: each channel is convolved alone then, as in gradients by the kernel.
 // If `depthwise`, features are channels, and each meets its own part of the kernel alone.
 template <typename T>
-struct Convolution {
+struct ConvolvedArrays {
   const T* input;
   const T* kernel;
   T* output;  // [images][rows][columns][features], or [rows][columns][channels][features]
   int64_t images, channels, features;
   int64_t input_step, feature_step;  // in the kernel, along what is summed and along features
-  std::array<Axis, 2> axes;
+  std::array<WindowAxis, 2> axes;
   bool by_kernel, depthwise;
 
-  const Axis& rows() const { return axes[0]; }
-  const Axis& columns() const { return axes[1]; }
+  const WindowAxis& rows() const { return axes[0]; }
+  const WindowAxis& columns() const { return axes[1]; }
   int64_t width() const { return columns().Reach(columns().positions, columns().taps); }
 };
 
@@ -70,9 +74,20 @@ struct Depth {
   }
 };
 
+// Adds a run to the last of several depths, and to new ones where that has `most` elements.
+inline void AddRun(std::vector<Depth>& depths, int64_t most, int64_t first, int64_t input_step,
+                   const KernelRun& run) {
+  for (int64_t begin = 0, count; begin < run.count; begin += count) {
+    if (depths.back().count >= most) depths.emplace_back();
+    count = std::min(run.count - begin, most - depths.back().count);
+    depths.back().Add(first + begin * input_step, input_step,
+                      {run.first + begin * run.step, run.step, count});
+  }
+}
+
 // Copies rows of an image with the zeros around them: row 0 is that of `from` in the image.
 template <typename T>
-void CopyRows(const Convolution<T>& convolution, int64_t image, int64_t from, int64_t count,
+void CopyRows(const ConvolvedArrays<T>& convolution, int64_t image, int64_t from, int64_t count,
               T* to) {
   const int64_t channels = convolution.channels, width = convolution.width();
   const int64_t size = convolution.columns().size, low = convolution.columns().low;
@@ -94,7 +109,7 @@ void CopyRows(const Convolution<T>& convolution, int64_t image, int64_t from, in
 
 // Copies columns of the kernel to a panel, with zeros up to its width.
 template <typename T>
-void PackPanel(const Convolution<T>& convolution, const Depth& depth, int64_t feature,
+void PackPanel(const ConvolvedArrays<T>& convolution, const Depth& depth, int64_t feature,
                int64_t features, T* panel) {
   const int64_t width = PanelWidth<T>(features), step = convolution.feature_step;
   for (const KernelRun& run : depth.kernel) {
@@ -106,10 +121,43 @@ void PackPanel(const Convolution<T>& convolution, const Depth& depth, int64_t fe
   }
 }
 
-inline int64_t TapOf(const Axis& axis, int64_t tap) {
-  return (axis.reversed ? axis.taps - 1 - tap : tap) * axis.tap_step;
+// Returns where the positions of some rows are in the input, and `each` channels at a position.
+template <typename T>
+std::vector<int64_t> PlacesOf(const ConvolvedArrays<T>& arrays, int64_t rows, int64_t each) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < arrays.columns().positions; ++j) {
+      const int64_t place = i * arrays.rows().stride * arrays.width() + j * arrays.columns().stride;
+      for (int64_t k = 0; k < each; ++k) places.push_back(place * arrays.channels + k);
+    }
+  }
+  return places;
+}
+
+// What is multiplied with a panel: elements of the input, `step` apart in a run, at the places from
+// `begin` to before `end`. The panel is memory of this thread.
+template <typename T>
+struct PanelProducts {
+  const T* input;
+  const std::vector<int64_t>& places;
+  int64_t step;
+  int64_t begin, end;
+  T* panel;
+  T* output;  // of the first place and feature
+};
+
+// Multiplies a panel, whose number says which features it has.
+template <typename T>
+void MultiplyPanel(const ConvolvedArrays<T>& arrays, const PanelProducts<T>& products,
+                   const Depth& depth, int64_t number, int64_t width, bool adds) {
+  const int64_t feature = number * width, features = std::min(arrays.features - feature, width);
+  PackPanel(arrays, depth, feature, features, products.panel);
+  const T* const input = arrays.depthwise ? products.input + feature : products.input;
+  MultiplyTiles<T>({input, products.places, depth.runs, products.step, products.panel, features,
+                    products.output + feature, arrays.features, adds, arrays.depthwise},
+                   products.begin, products.end);
 }
 
 }  // namespace hlograph
 
-#endif  // HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLUTION_PARTS_H_
+#endif  // HLOGRAPH_NATIVE_CUSTOM_CALLS_CONVOLVED_ARRAYS_H_
