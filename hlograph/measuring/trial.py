@@ -103,7 +103,7 @@ class MeasurementRequest:
         profiled: True also finds out where the default spends its time.
         best: Ratio that the fastest plan so far has at least; 0 if not known. A plan that is far
             behind it is timed briefly.
-        without: Names of samples on which outputs are not compared, as another process does that.
+        without: Names of samples on which outputs are not compared here.
         beside_default: True times the plan beside jaxlib's default, although it is compared with
             another reference.
     """

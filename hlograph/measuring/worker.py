@@ -228,6 +228,10 @@ class MeasuringWorker:
         share = _SCREENED_SHARE * self._job.budget
         return min(limit, max(share, _SCREENED_SECONDS, _SCREENED_COMPILE * default))
 
+    @property
+    def _is_long(self) -> bool:
+        return self._default_seconds >= LONG_RUN
+
     def _slow_run(self) -> float:
         return 1.0 + _SLOW_RUN * self._default_seconds
 
@@ -255,7 +259,7 @@ class MeasuringWorker:
         if trial.beside_default and not self._job.reference.is_empty:
             default = self._compiled(Plan(), DEFAULT, _HOUR)
             return self._race([default.run, run, self._run_of(default.executable)], effort, note)
-        if self._default_seconds >= LONG_RUN:
+        if self._is_long:
             return self._race([self._default.run, run], effort, note)
         if self._control is None:
             quick = self._default.seconds < _LONG_COMPILE
@@ -312,16 +316,15 @@ class MeasuringWorker:
         one_cpu: bool = False,
     ) -> Measured:
         # A run that takes long was warmed by the comparison of its outputs.
-        long = self._default_seconds >= LONG_RUN
-        least = max(1, effort.least // 3) if long else effort.least
+        least = max(1, effort.least // 3) if self._is_long else effort.least
         calls = len(runs) * (least + 2)
         limit = _SECONDS + 2 * effort.max_seconds + calls * self._slow_run()
         cpus = on_one_cpu() if one_cpu else nullcontext()
         with lock.alone(), self._recorder.noted(note, limit), cpus:
             turns = in_turns(
                 [run.seconds for run in runs],
-                turns=least if long else effort.pairs,
-                calls=[1] * len(runs) if long else (),
+                turns=least if self._is_long else effort.pairs,
+                calls=[1] * len(runs) if self._is_long else (),
                 block_seconds=effort.block_seconds,
                 max_seconds=effort.max_seconds,
                 least=least,
