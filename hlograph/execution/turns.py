@@ -85,7 +85,8 @@ def in_turns(
         block_seconds: Least duration of a block, in seconds.
         max_seconds: Time after which no turn begins, in seconds.
         least: Number of turns that are made in any case.
-        stop: Function that is passed the first ``least`` turns, and returns True to end.
+        stop: Function that is passed the turns so far, ``least`` of them or more, and returns True
+            to end.
         read: Reads the load between blocks. With None all turns count.
         clock: Tells seconds.
 
@@ -103,7 +104,7 @@ def in_turns(
         while quiet < turns and len(seconds) < most:
             if len(seconds) >= least and clock() - begun > max_seconds:
                 break
-            if len(seconds) == least and stop(_turns(seconds, loads)):
+            if len(seconds) >= least and stop(_turns(seconds, loads)):
                 break
             row, load = _turn(blocks, calls, len(seconds), read)
             seconds.append(row)

@@ -10,12 +10,23 @@ from typing import Any, NamedTuple
 
 from hlograph.execution.runs import Run
 from hlograph.plans.placing.operations import kinds_of
+from hlograph.profiling.attribution import attribute
 from hlograph.profiling.kernels import Measurement, measure
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.profiling.trace import RecordedRun, record_parts
 from hlograph.reading.hlo_text import read_instructions
 
 # Seconds and runs for a profile, which is rough then; that does for shares.
 _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
+
+# Runs that may have many steps: their seconds at least, the parts of them that show it, and the
+# seconds of each part. Of programs with more steps than that in a run the parts are all that is
+# recorded. A step takes up to ten times as long while it is recorded, so there are more.
+_MANY_SECONDS, _PARTS, _PART_SECONDS = 0.002, 8, 0.002
+_MANY_STEPS = 5_000
+
+# Parts that show something, at least: now and then XLA's profiler records nothing, or nothing runs.
+_SHOWING = 0.5
 
 
 class FinalModule(NamedTuple):
@@ -67,11 +78,17 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, executable: Any, run: Run) -> Shares:
-        """Profiles an executable of jaxlib.
+        """Profiles an executable of jaxlib: whole runs, or parts of those with many steps.
 
         Raises:
             HloError: XLA's profiler recorded nothing.
         """
+        program = OptimizedModule.of(executable)
+        if (parts := _parts_of_many_steps(run, program)) is not None:
+            own = attribute(parts, program).own
+            # The rest is the loops' own, most of it what recording adds between their steps.
+            total = sum(own.values())
+            return cls.of_kernels({name: own[name] / total for name in own}, program)
         return cls.of_measurement(
             measure(executable, run.seconds, runs=_PROFILE_RUNS, max_seconds=_PROFILE_SECONDS)
         )
@@ -93,6 +110,24 @@ class Shares(NamedTuple):
         shares = {name: share for name, share in own.items() if name in program.instructions}
         by_name = _by_name(shares, program)
         return cls(_by_kind(shares, by_name, program), by_name)
+
+
+def _parts_of_many_steps(run: Run, program: OptimizedModule) -> list[RecordedRun] | None:
+    """Returns recorded parts of runs of a program; None if whole runs have few steps.
+
+    Whole runs are also recorded where many parts show nothing, as within a large kernel.
+    """
+    seconds = min(run.seconds(), run.seconds())
+    if seconds < _MANY_SECONDS or not any(
+        op.opcode == "while" for op in program.instructions.values()
+    ):
+        return None
+    offsets = [seconds * (number + 0.5) / _PARTS for number in range(_PARTS)]
+    parts = record_parts(run.seconds, offsets, _PART_SECONDS, program.instructions)
+    if sum(bool(part.spans) for part in parts) < max(1.0, _SHOWING * len(parts)):
+        return None
+    rate = sum(len(part.spans) for part in parts) / (len(parts) * _PART_SECONDS)
+    return parts if rate * seconds > _MANY_STEPS else None
 
 
 def _by_kind(

@@ -43,6 +43,11 @@ _ATTEMPTS = 3
 # fastest plan.
 _SLOW_PLAN, _BEHIND = 0.8, 0.9
 
+# Turns of a screening end when a plan is surely not that much faster than the fastest plan and the
+# default, or surely faster and its ratio is known this well: logarithms, within so many standard
+# errors, of at least so many turns.
+_GAIN, _WELL, _ERRORS, _FEW = 0.005, 0.02, 3.0, 5
+
 # A plan that is this much faster may win, so its outputs are checked as a winner's at once, unless
 # the checks take long: they run the default some twenty times.
 _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
@@ -328,7 +333,7 @@ class MeasuringWorker:
                 block_seconds=effort.block_seconds,
                 max_seconds=effort.max_seconds,
                 least=least,
-                stop=lambda turns: hopeless(turns, best),
+                stop=lambda turns: not effort.thorough and is_decided(turns, best),
                 read=self._read,
             )
         return Measured.of(turns.undisturbed(least), one_cpu=one_cpu)
@@ -352,15 +357,22 @@ class _Compiled(NamedTuple):
         return self.module.digest, self.settings
 
 
-def hopeless(turns: Turns, best: float = 0.0) -> bool:
-    """Returns True if a plan is so slow in each of its turns that it needs no more of them.
+def is_decided(turns: Turns, best: float = 0.0) -> bool:
+    """Returns True if the turns of a screening say enough of a plan.
 
     Args:
         turns: Times of the default, the plan, and others.
         best: Ratio default / plan of the fastest plan so far; 0 if not known.
     """
     default, plan, *_ = turns.undisturbed(len(turns.seconds)).seconds.T
-    return bool(np.max(default / plan) < max(_SLOW_PLAN, _BEHIND * best))
+    ratios = default / plan
+    if np.max(ratios) < max(_SLOW_PLAN, _BEHIND * best):
+        return True
+    if len(ratios) < _FEW:
+        return False
+    error = _ERRORS * float(np.std(np.log(ratios), ddof=1)) / math.sqrt(len(ratios))
+    lead = float(np.mean(np.log(ratios))) - math.log(max(best, 1.0))
+    return lead + error < _GAIN or error < min(lead, _WELL)
 
 
 def _is_accident(error: Exception) -> bool:

@@ -55,7 +55,7 @@ _OVERTIME = 2.0
 
 # Share of the budget that is kept for the final at most, and the share that the timing in one of
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
-_MOST_FINAL, _TIMING = 0.5, 0.2
+_MOST_FINAL, _TIMING = 0.5, 0.1
 
 # Seconds, and share of the budget, in which methods may begin to think before any is asked: where
 # runs take long, the first plans may be all that there is time for.

@@ -8,10 +8,12 @@ and branches are marked each time they run; a loop that was compiled to one kern
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from hlograph.errors import HloError
@@ -60,15 +62,9 @@ def record(
     Raises:
         HloError: Another profile is being recorded in this process.
     """
-    from jax.profiler import ProfileData, ProfileOptions, TraceAnnotation
-    from jaxlib._profiler import ProfilerSession
+    from jax.profiler import TraceAnnotation
 
-    options = ProfileOptions()
-    options.python_tracer_level = 0
-    options.host_tracer_level = 1
-    options.enable_hlo_proto = False
-    # jax.profiler.start_trace would also write files, which takes longer than the runs.
-    session = ProfilerSession(options)
+    session = _session()
     try:
         for _ in range(runs):
             if before:
@@ -78,13 +74,91 @@ def record(
         time.sleep(_SETTLING_SECONDS)
     finally:
         recorded = _stopped(session)
-    return _recorded_runs(ProfileData.from_serialized_xspace(recorded), names)
+    return _recorded_runs(recorded, names)
 
 
-def _stopped(session: Any) -> bytes:
+def record_parts(
+    run: Run, offsets: Sequence[float], length: float, names: Collection[str]
+) -> list[RecordedRun]:
+    """Records parts of runs of a program.
+
+    To collect and read a recording takes some microseconds for each step, so a loop of many small
+    steps costs a hundred times what it runs. Parts of it show the same. A step that began before a
+    part is not in it.
+
+    Args:
+        run: Runs the program once; it runs no other program of jaxlib.
+        offsets: Seconds from the begin of a run to each part. A part that does not end before the
+            run does is left out.
+        length: Seconds of each part.
+        names: Names of the instructions of the program.
+
+    Raises:
+        HloError: Another profile is being recorded in this process.
+    """
+    parts: list[Any] = []
+    waiting = sorted(offsets)
+    while waiting:
+        recorded, waiting = _parts_of_run(run, waiting, length)
+        parts += recorded
+    return [part for data in parts for part in _recorded_runs(data, names)]
+
+
+def _parts_of_run(
+    run: Run, offsets: Sequence[float], length: float
+) -> tuple[list[Any], list[float]]:
+    """Returns the recordings of the parts of one run, and the offsets that passed meanwhile."""
+    from jax.profiler import TraceAnnotation
+
+    ended = threading.Event()
+
+    def take(begun: float) -> tuple[list[Any], list[float]]:
+        recorded: list[Any] = []
+        passed: list[float] = []
+        for offset in offsets:
+            left = begun + offset - time.perf_counter()
+            if left < 0 and recorded:
+                passed.append(offset)
+                continue
+            if ended.wait(max(left, 0.0)):
+                break
+            session, whole = _session(), False
+            try:
+                with TraceAnnotation(_RUN):
+                    whole = not ended.wait(length)
+            finally:
+                part = _stopped(session)
+            if whole:
+                recorded.append(part)
+        return recorded, passed
+
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(take, time.perf_counter())
+        try:
+            run()
+        finally:
+            ended.set()
+        return taken.result()
+
+
+def _session() -> Any:
+    """Begins to record; jax.profiler.start_trace would also write files, which takes longer."""
+    from jax.profiler import ProfileOptions
+    from jaxlib._profiler import ProfilerSession
+
+    options = ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 1
+    options.enable_hlo_proto = False
+    return ProfilerSession(options)
+
+
+def _stopped(session: Any) -> Any:
     """Stops a recording and returns its data; only here XLA says that it could not start."""
+    from jax.profiler import ProfileData
+
     try:
-        return session.stop()
+        return ProfileData.from_serialized_xspace(session.stop())
     except RuntimeError as error:
         raise HloError(
             f"XLA's profiler does not record: {error}. Expected that no other profile is being "

@@ -11,7 +11,7 @@ from hlograph.execution.load import Reading
 from hlograph.execution.measured import Measured
 from hlograph.execution.runs import Run
 from hlograph.execution.turns import Turns, in_turns, without_collector
-from hlograph.measuring.worker import hopeless
+from hlograph.measuring.worker import is_decided
 from hlograph.plans import Program, compile_program
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -82,10 +82,10 @@ def test_the_time_ends_the_turns_but_not_before_the_least():
         assert turns.seconds.shape == (made, 2)
 
 
-def test_stop_is_asked_after_the_least_turns():
+def test_stop_is_asked_from_the_least_turns_on():
     asked = []
     turns = _Trace([(1.0, 2.0)]).timed(turns=9, least=4, stop=lambda turns: asked.append(turns))
-    assert [len(turns.seconds) for turns in asked] == [4]
+    assert [len(turns.seconds) for turns in asked] == [4, 5, 6, 7, 8]
     assert len(turns.seconds) == 9
     assert len(_Trace([(1.0, 2.0)]).timed(turns=9, stop=lambda turns: True).seconds) == 3
 
@@ -143,18 +143,20 @@ def test_a_control_is_the_third_thing():
 @pytest.mark.parametrize(
     ("seconds", "best", "made"),
     [
-        ([1.0], 0.0, 9),
         ([1.3], 0.0, 4),  # slower than the default
-        ([1.3, 1.3, 1.2], 0.0, 9),  # not in each of its turns
-        ([0.5], 2.0, 9),
         ([0.5], 2.3, 4),  # faster than the default, far behind the best plan
-        ([0.5, 0.5, 0.45], 2.3, 9),
         ([1.3], 0.5, 4),
+        ([1.0], 0.0, 5),  # surely as fast as the default
+        ([0.5], 2.0, 5),  # surely as fast as the best plan
+        ([0.5], 1.5, 5),  # surely faster
+        ([1.3, 1.3, 1.2, 1.3], 0.0, 5),  # slower, but not that much in each of its turns
+        ([0.99, 1.01] * 5, 0.0, 9),  # may be a little faster
+        ([0.98, 0.9] * 5, 0.0, 9),  # surely faster, but not known how much
     ],
 )
-def test_hopeless_plans_are_timed_briefly(seconds, best, made):
+def test_a_screening_ends_when_it_says_enough(seconds, best, made):
     trace = _Trace([(1.0, plan) for plan in seconds])
-    turns = trace.timed(turns=9, least=4, stop=lambda turns: hopeless(turns, best))
+    turns = trace.timed(turns=9, least=4, stop=lambda turns: is_decided(turns, best))
     assert turns.seconds.shape == (made, 2)
 
 

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hlograph.execution.runs import Run
+from hlograph.measuring import compiled
 from hlograph.measuring.compiled import Shares
 from hlograph.profiling.optimized_module import OptimizedModule
 
@@ -35,3 +37,22 @@ def test_a_loop_takes_the_time_of_all_that_it_runs():
     assert shares.kinds["sort"] == shares.kinds[f"sort {ROWS.size}"] == 0.5
     assert shares.kinds["sine"] == 0.3
     assert "no instruction" not in shares.instructions
+
+
+def test_of_a_loop_of_many_steps_parts_are_recorded(monkeypatch):
+    def function(x, a):
+        first = jax.lax.fori_loop(0, 60_000, lambda i, c: jnp.sin(c @ a), x)
+        return jax.lax.fori_loop(0, 6_000, lambda i, c: jnp.cos(c @ a), first)
+
+    def measured(*args, **kwargs):
+        raise AssertionError("whole runs are recorded")
+
+    monkeypatch.setattr(compiled, "measure", measured)
+    # On a busy machine parts show little.
+    monkeypatch.setattr(compiled, "_MANY_STEPS", 100)
+    monkeypatch.setattr(compiled, "_SHOWING", 0.01)
+    rows = np.full((8, 8), 0.1, np.float32)
+    executable = jax.jit(function).lower(rows, rows).compile().runtime_executable()
+    shares = Shares.of(executable, Run(executable, [rows, rows]))
+    assert shares.kinds["while"] > 0.5
+    assert shares.kinds["sine"] > shares.kinds.get("cosine", 0.0)
