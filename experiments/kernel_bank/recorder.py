@@ -9,15 +9,15 @@ from random import Random
 from typing import Any, NamedTuple
 
 from experiments.kernel_bank.drawing import draw
-from experiments.kernel_bank.timing import CacheSweep, Compiled, VariantTimes, times_of
+from experiments.kernel_bank.timing import CacheSweep, Compiled, VariantTimes, run_in_turns
 from experiments.kernel_bank.variants import decisions_of
 from hlograph.errors import HloError
 from hlograph.execution import lock
+from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.process_memory import keep_freed_memory
-from hlograph.execution.runs import Run
+from hlograph.execution.runs import Run, on_device
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule
-from hlograph.measuring.samples import Samples
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.flag_effects import machine_code
 from hlograph.plans.knobs import Point
@@ -26,6 +26,8 @@ from hlograph.profiling.optimized_module import OptimizedModule
 
 # A kernel that takes longer than this for one run, or to compile, is left out.
 _MOST_RUN_SECONDS, _MOST_COMPILE_SECONDS = 0.2, 2.0
+# CPU seconds of compilations after which no more variants of a kernel are compiled.
+_ENOUGH_COMPILED = 0.6
 _LIMIT = 120.0
 
 
@@ -83,9 +85,8 @@ class KernelRecorder:
         self._recorder = recorder
         self._sweep = CacheSweep()
         keep_freed_memory()
-        # What was imported need not be looked through before each measurement.
-        gc.collect()
-        gc.freeze()
+        gc.disable()  # garbage is collected before each measurement
+        self._is_first = True
 
     def __call__(self, task: KernelTask) -> Recorded | HloError:
         """Returns what was recorded, or why the kernel is left out."""
@@ -95,6 +96,11 @@ class KernelRecorder:
             return HloError(str(error))
         except (RuntimeError, ValueError, KeyError, IndexError, StopIteration) as error:
             return HloError(f"an unknown form: {error!r}"[:200])
+        finally:
+            if self._is_first:  # what was imported need not be looked through each time
+                gc.collect()
+                gc.freeze()
+                self._is_first = False
 
     def _recorded(self, task: KernelTask) -> Recorded:
         begun = time.perf_counter(), time.process_time()
@@ -103,26 +109,29 @@ class KernelRecorder:
             program = Program.of(drawn.module)
             random = Random(f"{task.seed} {task.number} {task.kernel}")
             versions = Versions(program, "close")
-            inputs = Samples(program, None, 0).usual[0].inputs
+            inputs = on_device(InputMaker(program.flow, program.signature.parameters).make(0, 0))
             points = decisions_of(versions, task.decisions, random)
         prepared = time.perf_counter(), time.process_time()
         variants: dict[object, _CompiledVariant] = {}
         for point in points:
-            self._add(variants, versions, point, inputs)
+            if time.process_time() - prepared[1] < _ENOUGH_COMPILED:
+                self._add(variants, versions, point, inputs)
+        gc.collect()
         compiled = time.perf_counter(), time.process_time()
         with lock.alone(), self._recorder.noted(task.kernel.encode()[:1000], _LIMIT):
             alone = time.perf_counter(), time.process_time()
-            runs = [variant.compiled for variant in variants.values()]
-            times, load = times_of(runs, self._sweep)
+            run = run_in_turns([variant.compiled for variant in variants.values()], self._sweep)
+            timed = time.perf_counter(), time.process_time()
+        times = run.times()
         ended = time.perf_counter(), time.process_time()
-        moments = (begun, prepared, compiled, alone, ended)
+        moments = (begun, prepared, compiled, alone, timed, ended)
         return Recorded(
             drawn.change.to_json(),
             [
                 (v.point, v.flags, v.compile_seconds, of_variant)
                 for v, of_variant in zip(variants.values(), times, strict=True)
             ],
-            load,
+            run.load,
             _parts(moments),
         )
 
@@ -171,7 +180,7 @@ def _code(executable: Any, plan: Plan) -> object:
 
 def _parts(moments: tuple[tuple[float, float], ...]) -> dict[str, float]:
     """Returns wall and CPU seconds between moments."""
-    names = ("prepare", "compile", "wait", "time")
+    names = ("prepare", "compile", "wait", "run", "read")
     parts = {}
     for name, before, after in zip(names, moments[:-1], moments[1:], strict=True):
         parts[name] = after[0] - before[0]

@@ -16,11 +16,10 @@ import numpy as np
 from hlograph.errors import HloError
 from hlograph.execution.load import LoadMeter
 from hlograph.execution.runs import Run
-from hlograph.execution.turns import without_collector
 from hlograph.profiling.attribution import attribute
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.profiling.trace import RecordedRun, record
+from hlograph.profiling.trace import RecordedRun, profile, recorded_runs
 
 _TURNS, _COLD_TURNS = 5, 3
 # Warm runs of a turn: as many as take this long, up to a number.
@@ -83,18 +82,43 @@ def largest_cache() -> int:
     return max(sizes, default=_USUAL_CACHE)
 
 
-def times_of(variants: Sequence[Compiled], sweep: CacheSweep) -> tuple[list[VariantTimes], float]:
-    """Times variants in turns, and returns their times and the load of the machine meanwhile.
+class RunInTurns(NamedTuple):
+    """Runs of variants in turns, which the profiler recorded.
+
+    Attributes:
+        variants: The variants.
+        schedule: The runs.
+        recorded: The profile.
+        load: Load of the machine meanwhile.
+    """
+
+    variants: Sequence[Compiled]
+    schedule: Sequence[_Item]
+    recorded: bytes
+    load: float
+
+    def times(self) -> list[VariantTimes]:
+        """Returns the times of each variant.
+
+        Raises:
+            HloError: XLA's profiler recorded no step of a variant.
+        """
+        names = {name for variant in self.variants for name in variant.program.instructions}
+        of_variant: list[list[tuple[_Item, RecordedRun]]] = [[] for _ in self.variants]
+        runs = recorded_runs(self.recorded, names)
+        for item, run in zip(self.schedule, runs, strict=True):
+            of_variant[item.variant].append((item, run))
+        return [_times(v, runs) for v, runs in zip(self.variants, of_variant, strict=True)]
+
+
+def run_in_turns(variants: Sequence[Compiled], sweep: CacheSweep) -> RunInTurns:
+    """Runs variants in turns under the profiler. Nothing else should run meanwhile.
 
     Args:
         variants: The variants, each warmed by a run.
         sweep: Fills the caches.
-
-    Raises:
-        HloError: XLA's profiler recorded no step of a variant.
     """
     schedule = _schedule([variant.run.seconds() for variant in variants])
-    names = {name for variant in variants for name in variant.program.instructions}
     read, items, coming = LoadMeter(), iter(schedule), iter(schedule)
 
     def before() -> None:
@@ -108,13 +132,8 @@ def times_of(variants: Sequence[Compiled], sweep: CacheSweep) -> tuple[list[Vari
         return variants[next(items).variant].run.seconds()
 
     begun = read()
-    with without_collector():
-        recorded = record(run, len(schedule), names, before)
-    load = begun.load_until(read())
-    by_variant: list[list[tuple[_Item, RecordedRun]]] = [[] for _ in variants]
-    for item, of_item in zip(schedule, recorded, strict=True):
-        by_variant[item.variant].append((item, of_item))
-    return [_times(v, runs) for v, runs in zip(variants, by_variant, strict=True)], load
+    recorded = profile(run, len(schedule), before)
+    return RunInTurns(variants, schedule, recorded, begun.load_until(read()))
 
 
 def _schedule(seconds: Sequence[float]) -> list[_Item]:

@@ -115,7 +115,11 @@ class Program:
         Raises:
             ProgramError: jaxlib does not convert the HLO.
         """
-        return self.data if self.form == "stablehlo" else to_stablehlo(self.data)
+        return self.data if self.form == "stablehlo" else self._converted
+
+    @cached_property
+    def _converted(self) -> bytes:
+        return to_stablehlo(self.data)
 
     def module(self) -> Module:
         """Returns a new module in the XLA that hlograph links.

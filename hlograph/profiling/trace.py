@@ -62,6 +62,20 @@ def record(
     Raises:
         HloError: Another profile is being recorded in this process.
     """
+    return recorded_runs(profile(run, runs, before), names)
+
+
+def profile(run: Run, runs: int, before: Run | None = None) -> bytes:
+    """Returns a serialized ``XSpace`` of a program's runs under XLA's profiler.
+
+    Args:
+        run: See ``record``.
+        runs: Number of runs.
+        before: See ``record``.
+
+    Raises:
+        HloError: Another profile is being recorded in this process.
+    """
     from jax.profiler import TraceAnnotation
 
     session = _session()
@@ -74,7 +88,7 @@ def record(
         time.sleep(_SETTLING_SECONDS)
     finally:
         recorded = _stopped(session)
-    return _recorded_runs(recorded, names)
+    return recorded
 
 
 def record_parts(
@@ -96,24 +110,24 @@ def record_parts(
     Raises:
         HloError: Another profile is being recorded in this process.
     """
-    parts: list[Any] = []
+    parts: list[bytes] = []
     waiting = sorted(offsets)
     while waiting:
         recorded, waiting = _parts_of_run(run, waiting, length)
         parts += recorded
-    return [part for data in parts for part in _recorded_runs(data, names)]
+    return [part for data in parts for part in recorded_runs(data, names)]
 
 
 def _parts_of_run(
     run: Run, offsets: Sequence[float], length: float
-) -> tuple[list[Any], list[float]]:
+) -> tuple[list[bytes], list[float]]:
     """Returns the recordings of the parts of one run, and the offsets that passed meanwhile."""
     from jax.profiler import TraceAnnotation
 
     ended = threading.Event()
 
-    def take(begun: float) -> tuple[list[Any], list[float]]:
-        recorded: list[Any] = []
+    def take(begun: float) -> tuple[list[bytes], list[float]]:
+        recorded: list[bytes] = []
         passed: list[float] = []
         for offset in offsets:
             left = begun + offset - time.perf_counter()
@@ -153,17 +167,27 @@ def _session() -> Any:
     return ProfilerSession(options)
 
 
-def _stopped(session: Any) -> Any:
+def _stopped(session: Any) -> bytes:
     """Stops a recording and returns its data; only here XLA says that it could not start."""
-    from jax.profiler import ProfileData
-
     try:
-        return ProfileData.from_serialized_xspace(session.stop())
+        return session.stop()
     except RuntimeError as error:
         raise HloError(
             f"XLA's profiler does not record: {error}. Expected that no other profile is being "
             "recorded in this process: stop it first"
         ) from error
+
+
+def recorded_runs(recorded: bytes, names: Collection[str]) -> list[RecordedRun]:
+    """Returns the runs of a profile.
+
+    Args:
+        recorded: Result of ``profile``.
+        names: Names of the instructions of the program.
+    """
+    from jax.profiler import ProfileData
+
+    return _recorded_runs(ProfileData.from_serialized_xspace(recorded), names)
 
 
 def _recorded_runs(data: Any, names: Collection[str]) -> list[RecordedRun]:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.kernel_bank.timing import CacheSweep, Compiled, largest_cache, times_of
+from experiments.kernel_bank.timing import CacheSweep, Compiled, largest_cache, run_in_turns
 from hlograph.execution.runs import Run
 from hlograph.profiling.optimized_module import OptimizedModule
 
@@ -19,11 +19,12 @@ def compiled(function, *shape):
 
 def test_more_work_takes_longer():
     variants = [compiled(jnp.tanh, 64), compiled(jnp.sort, 400_000)]
-    (brief, long), load = times_of(variants, CacheSweep())
+    run = run_in_turns(variants, CacheSweep())
+    brief, long = run.times()
     assert max(brief.warm) < min(long.warm)
     assert len(brief.warm) == len(long.warm) == 3
     assert len(brief.cold) == 1
-    assert 0 <= load <= 1
+    assert 0 <= run.load <= 1
     ((text, calls, seconds),) = brief.kernels
     assert "tanh" in text
     assert calls == 1
@@ -31,7 +32,7 @@ def test_more_work_takes_longer():
 
 
 def test_brief_kernels_have_more_turns():
-    (times,), _ = times_of([compiled(jnp.tanh, 64)], CacheSweep())
+    (times,) = run_in_turns([compiled(jnp.tanh, 64)], CacheSweep()).times()
     assert len(times.warm) == 5
     assert len(times.cold) == 3
     assert min(times.cold) > min(times.warm)

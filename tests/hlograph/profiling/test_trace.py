@@ -86,7 +86,7 @@ def test_parts_that_overlap_are_of_several_runs():
 
     def run():
         begun.append(time.perf_counter())
-        time.sleep(0.05)
+        time.sleep(0.2)
 
     parts = record_parts(run, [0.01, 0.011, 0.012], 0.005, ())
     assert len(begun) >= 2
