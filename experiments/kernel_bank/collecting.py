@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.kernel_bank.origins import Origin, held_out_texts, origins, unconfigured
+from experiments.kernel_bank.origins import (
+    Origin,
+    held_out_texts,
+    origins,
+    unconfigured,
+    with_rare_opcodes,
+)
 from experiments.kernel_bank.recorder import KernelRecorder, KernelTask, Recorded
 from experiments.kernel_bank.settings import RecordKernelsConfig
 from hlograph.errors import HloError, WorkerLostError
@@ -21,6 +27,9 @@ from hlograph.storage.machine import instruction_set, machine
 _LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=8 << 30)
 _PRELOADED = ("experiments.kernel_bank.recorder",)
 _FILE = "recordings.jsonl"
+# Draws of a kernel one after the other, and by which factor those of kernels with rare opcodes are
+# more.
+_AT_ONCE, _OF_RARE = 2, 3
 
 
 class Drawn(NamedTuple):
@@ -95,11 +104,18 @@ def collect(config: RecordKernelsConfig, folder: Path) -> Iterator[Progress]:
 
 
 def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
-    """Yields the draws of a part: all kernels as they are, then a draw of each, and so on."""
-    kernels = origins(config.seed)[config.part :: config.parts]
-    for number in range(config.draws):
-        for origin in kernels:
-            yield Drawn(origin, number)
+    """Yields the draws of a part: of each kernel the first two, then of each the next, and so on.
+
+    The first is the kernel as it is. Kernels with rare opcodes have several times as many.
+    """
+    kernels = origins(config.seed)
+    rare = with_rare_opcodes(kernels)
+    for first in range(0, config.draws, _AT_ONCE):
+        for origin in kernels[config.part :: config.parts]:
+            times = _OF_RARE if origin in rare else 1
+            last = min(first + _AT_ONCE, config.draws)
+            for number in range(times * first, times * last):
+                yield Drawn(origin, number)
 
 
 class _Recordings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -22,8 +21,8 @@ SHORTEST, LONGEST = 5e-6, 2e-2
 # Predictions are off by a factor; a kernel that is predicted to run outside of this is left out.
 _SLACK = 2.5
 _MOST_BYTES = 1 << 28
-_MOST_FACTOR = 16
-_TRIES = 8
+_MOST_FACTOR, _LARGE_SIZE = 16, 1024  # small sizes grow to 1,024
+_TRIES, _STEP = 12, 8.0
 
 # Shares of the changed kernels with an odd size, another element type, and a turned parameter.
 _ODD, _TYPE, _TURNED = 0.3, 0.15, 0.15
@@ -60,12 +59,34 @@ def draw(kernel: str, number: int, seed: int) -> Draw:
     if number == 0:
         _check(as_it_is, seconds)
         return Draw(as_it_is, Change())
-    random = Random(f"{seed} {number} {kernel}")
-    for change in _changes(source, seconds, random):
+    return _changed(source, seconds, Random(f"{seed} {number} {kernel}"))
+
+
+def _changed(source: ModuleText, seconds: float, random: Random) -> Draw:
+    """Returns a kernel changed towards a run time, which is drawn evenly in its logarithm.
+
+    Args:
+        source: The kernel as a program.
+        seconds: Its predicted seconds.
+        random: Draws the time and the changes.
+
+    Raises:
+        HloError: No change that was drawn fits.
+    """
+    target = math.exp(random.uniform(math.log(SHORTEST), math.log(LONGEST)))
+    factor = target / seconds
+    for _ in range(_TRIES):
+        change = _change(source, random, factor)
         try:
             module = changed(source, change)
-            _check(module, predicted_seconds(module))
         except HloError:
+            continue
+        seconds = predicted_seconds(module)
+        try:
+            _check(module, seconds)
+        except HloError:
+            # A brief kernel does not take as many times as long as it has work.
+            factor *= _STEP if seconds < target else 1 / _STEP
             continue
         return Draw(module, change)
     raise HloError("left out: no change that was drawn fits the kernel")
@@ -102,35 +123,37 @@ def _entry(module: Module) -> ModuleText:
     return ModuleText.parse(module.to_text())
 
 
-def _changes(source: ModuleText, seconds: float, random: Random) -> Iterator[Change]:
-    """Yields changes that bring a kernel near a run time, which is drawn evenly in its logarithm.
+def _change(source: ModuleText, random: Random, factor: float) -> Change:
+    """Returns a change that gives a kernel some times as much work.
 
     Args:
         source: The kernel as a program.
-        seconds: Its predicted seconds.
-        random: Draws them.
+        random: Draws the change.
+        factor: How many times as much.
+
+    Raises:
+        HloError: The kernel has no sizes to change.
     """
     shapes = [array_shape(op.shape) for op in source.entry.instructions]
     sizes = sorted({size for shape in shapes if shape for size in shape.dimensions if size > 1})
+    if not sizes:
+        raise HloError("left out: a kernel without arrays")
     types = {shape.type for shape in shapes if shape}
     parameters = [array_shape(op.shape) for op in source.entry.parameters]
     matrices = [n for n, shape in enumerate(parameters) if shape and len(shape.dimensions) > 1]
-    for _ in range(_TRIES if sizes else 0):
-        target = math.exp(random.uniform(math.log(SHORTEST), math.log(LONGEST)))
-        chosen = random.sample(sizes, min(len(sizes), random.choice((1, 1, 2, 3))))
-        factor = (target / seconds) ** (1 / len(chosen))
-        new = {size: _resized(size, factor, random) for size in chosen}
-        types_of = {"f32": random.choice(_TYPES)} if "f32" in types else {}
-        yield Change(
-            {str(size): to for size, to in new.items() if to != size},
-            types_of if random.random() < _TYPE else {},
-            (random.choice(matrices),) if matrices and random.random() < _TURNED else (),
-        )
+    chosen = random.sample(sizes, min(len(sizes), random.choice((1, 1, 2, 3))))
+    new = {size: _resized(size, factor ** (1 / len(chosen)), random) for size in chosen}
+    types_of = {"f32": random.choice(_TYPES)} if "f32" in types else {}
+    return Change(
+        {str(size): to for size, to in new.items() if to != size},
+        types_of if random.random() < _TYPE else {},
+        (random.choice(matrices),) if matrices and random.random() < _TURNED else (),
+    )
 
 
 def _resized(size: int, factor: float, random: Random) -> int:
     """Returns a size times about a factor: times a power of two, or an odd size."""
-    factor = min(max(factor, 0.5), _MOST_FACTOR)
+    factor = min(max(factor, 0.5), max(_MOST_FACTOR, _LARGE_SIZE / size))
     if random.random() < _ODD:
         return max(1, round(size * factor * random.uniform(0.7, 1.3))) | 1
     return max(1, round(size * 2.0 ** round(math.log2(factor))))

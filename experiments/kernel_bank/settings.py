@@ -23,7 +23,8 @@ class RecordKernelsConfig:
     kernels: int | None = None
     """Number of kernels after which none is begun; None for no limit."""
     draws: int = 12
-    """Draws of each kernel; the first is the kernel as it is."""
+    """Draws of each kernel, three times as many of those with rare opcodes. The first is the kernel
+    as it is."""
     decisions: int = 5
     """Decisions of each kernel beside the default."""
     seed: int = 0

@@ -25,7 +25,7 @@ _SIZE = re.compile(r"\d+")
 _HEADER = "HloModule kernel"
 
 # Attributes whose numbers are sizes of arrays, or bounds within them.
-_SIZED = ("slice", "dynamic_slice_sizes", "slice_sizes")
+_SIZED = ("slice", "dynamic_slice_sizes", "slice_sizes", "fft_length")
 
 # XLA infers the shape of these from their operands and attributes, and the text need not say it.
 _INFERRED = frozenset(

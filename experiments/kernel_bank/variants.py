@@ -11,12 +11,15 @@ from random import Random
 from hlograph.plans.knobs import DEFAULT, Knob, Point, Recipe, flag_knobs
 from hlograph.plans.versions import STEPS, Versions
 
+_PAIRS = 0.3
+"""Share of the kernels with a pair of decisions."""
+
 
 def decisions_of(versions: Versions, most: int, random: Random) -> list[Point]:
     """Returns the default, and some of the decisions that apply to a kernel.
 
     The stages of compilation take turns, so that the few values of libraries are not lost among
-    the many of flags.
+    the many of flags. Of some kernels, the last one is the first two together.
 
     Args:
         versions: The versions of the kernel.
@@ -35,7 +38,14 @@ def decisions_of(versions: Versions, most: int, random: Random) -> list[Point]:
         for points in stages:
             if points and len(chosen) < most:
                 chosen.append(points.pop())
-    return [Point(), *chosen]
+    if len(chosen) > 2 and random.random() < _PAIRS:
+        chosen[-1] = _both(*chosen[:2])
+    return [Point(), *dict.fromkeys(chosen)]
+
+
+def _both(first: Point, second: Point) -> Point:
+    """Returns two decisions together; the second counts where both are about the same."""
+    return Point.of({**first.values, **second.values})
 
 
 def _steps(versions: Versions) -> list[Point]:

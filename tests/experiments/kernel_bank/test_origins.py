@@ -1,10 +1,18 @@
 """Kernels to begin with."""
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
 
-from experiments.kernel_bank.origins import held_out_texts, origins, split_of, unconfigured
+from experiments.kernel_bank.origins import (
+    Origin,
+    held_out_texts,
+    origins,
+    split_of,
+    unconfigured,
+    with_rare_opcodes,
+)
 from hlograph import corpus
 from hlograph.corpus import kernel_times
 
@@ -40,8 +48,22 @@ def test_what_plans_decide_about_a_kernel_makes_no_other_one(all_origins):
     assert len(set(texts)) == len(texts)
 
 
-def test_kernels_of_families_in_several_splits_are_for_training():
-    by_split = {split_of([name]): name for name in map(str, range(40))}
-    assert by_split.keys() == set(kernel_times.SPLITS)
-    assert split_of([by_split["test"], by_split["train"]]) == "train"
-    assert split_of([by_split["test"], by_split["validation"]]) == "train"
+def test_kernels_of_families_in_several_splits_are_held_out():
+    assert split_of(["kalman"]) == "train"
+    assert split_of(["kalman", "lstm"]) == "validation"
+    assert split_of(["kalman", "lstm", "wavenet"]) == "test"
+
+
+def test_most_kernels_are_for_training(all_origins):
+    counts = Counter(origin.split for origin in all_origins)
+    shares = {split: counts[split] / len(all_origins) for split in kernel_times.SPLITS}
+    assert shares["train"] > 0.75
+    assert min(shares.values()) > 0.08
+    splits = {(origin.family, origin.split) for origin in all_origins}
+    assert len(splits) == len({family for family, _ in splits})
+
+
+def test_few_kernels_have_rare_opcodes():
+    usual = [Origin(f"%n{n} = f32[] add(%a, %b)", "a", "train") for n in range(200)]
+    rare = Origin("%n1 = f32[] popcnt(%a)", "a", "train")
+    assert with_rare_opcodes([*usual, rare]) == {rare}

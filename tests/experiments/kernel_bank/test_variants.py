@@ -31,3 +31,12 @@ def test_each_decision_can_be_carried_out(versions):
         assert bool(point.items) == bool(
             plan.steps or plan.flags or plan.placements or plan.layouts
         )
+
+
+def test_some_kernels_have_a_pair_of_decisions(versions):
+    drawn = [decisions_of(versions, 4, Random(seed)) for seed in range(30)]
+    pairs = [points for points in drawn if len(points[-1].items) == 2]
+    assert 3 < len(pairs) < 20
+    for _, first, second, *_, both in pairs:
+        assert both.values == {**first.values, **second.values}
+    assert all(len(point.items) == 1 for points in drawn for point in points[1:-1])
