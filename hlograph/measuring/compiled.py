@@ -23,6 +23,7 @@ _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
 # seconds of each part. Of programs with more steps than that in a run the parts are all that is
 # recorded. A step takes up to ten times as long while it is recorded, so there are more.
 _MANY_SECONDS, _PARTS, _PART_SECONDS = 0.002, 8, 0.002
+_LONG_SECONDS = 0.1  # of a run that tells its seconds at once
 _MANY_STEPS = 5_000
 
 # Parts that show something, at least: now and then XLA's profiler records nothing, or nothing runs.
@@ -117,7 +118,9 @@ def _parts_of_many_steps(run: Run, program: OptimizedModule) -> list[RecordedRun
 
     Whole runs are also recorded where many parts show nothing, as within a large kernel.
     """
-    seconds = min(run.seconds(), run.seconds())
+    seconds = run.seconds()
+    if seconds < _LONG_SECONDS:
+        seconds = min(seconds, run.seconds())
     if seconds < _MANY_SECONDS or not any(
         op.opcode == "while" for op in program.instructions.values()
     ):
