@@ -85,6 +85,7 @@ _KIND_OF_TARGET = (
     ("kernel.scatter_add", GATHER),
     ("kernel.cumulative", REDUCTION),
     ("kernel.convolution", CONVOLUTION),
+    ("kernel.fourier", FFT),
     ("PadToStatic", MOVEMENT),
     ("SliceToDynamic", MOVEMENT),
     ("fft", FFT),

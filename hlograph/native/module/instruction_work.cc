@@ -288,8 +288,8 @@ void AddTopK(const Instruction* instruction, Work& work) {
            (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
 }
 
-// A native kernel: those that sort compare integers, many at once, and convolutions are products
-// of matrices.
+// A native kernel: those that sort compare integers, many at once, convolutions are products of
+// matrices, and transforms take half as long as XLA's.
 void AddNativeKernel(const Instruction* call, Work& work) {
   constexpr double kVectorized = 1.0 / 8;
   const std::string& target = call->custom_call_target();
@@ -304,6 +304,10 @@ void AddNativeKernel(const Instruction* call, Work& work) {
     const double features = Dimension(call->shape(), call->shape().dimensions().size() - 1);
     const double depth = Elements(OperandShape(call, 1)) / std::max(features, 1.0);
     work.Add(Feature::kDotFlops, 2 * Weighed(call->shape()) * depth);
+  } else if (absl::StrContains(target, "fourier") && call->shape().IsArray()) {
+    const double size = Dimension(call->shape(), call->shape().dimensions().size() - 1);
+    const double elements = std::max(Weighed(OperandShape(call, 0)), Weighed(call->shape()));
+    work.Add(Feature::kTransformOperations, 0.5 * elements * Logarithm(size));
   }
 }
 

@@ -70,6 +70,10 @@ WRONG = {
             "kernel = array<i64: 0, 1, 3, 2>",
         ),
     },
+    "kernel-fourier": {
+        "the other direction": ("inverse = false", "inverse = true"),
+        "the other dimension": ("array<i64: 1>", "array<i64: 0>"),
+    },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
     },
@@ -147,6 +151,11 @@ ENTRY main {
     "kernel-convolution": lowered(
         partial(convolved, padding=((1, 1), (0, 0))), array(2, 6, 5, 16), array(3, 3, 16, 16)
     ),
+    "kernel-fourier": """HloModule transform
+ENTRY main {
+  x = c64[12,12] parameter(0)
+  ROOT z = c64[12,12] fft(x), fft_type=FFT, fft_length={12}
+}""",
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
