@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "hlograph/native/rewrites/forms/batching.h"
 #include "hlograph/native/rewrites/forms/forms.h"
+#include "hlograph/native/rewrites/forms/loop_body.h"
 #include "hlograph/native/rewrites/forms/loop_forms.h"
 #include "hlograph/native/rewrites/forms/loop_shape.h"
 #include "hlograph/native/rewrites/patterns.h"
@@ -31,79 +32,6 @@ using Set = absl::flat_hash_set<const Instruction*>;
 
 // Values of more elements than this, for all iterations together, are not kept.
 constexpr int64_t kLargestSunk = int64_t{1} << 25;
-
-// Element that a loop fills row by row: iteration i writes row i, or the i-th from the end.
-struct Filled {
-  const Instruction* update = nullptr;  // of one row
-  bool reversed = false;
-};
-
-// A loop and who uses what in its body.
-struct LoopBody {
-  explicit LoopBody(const CountedLoop& loop)
-      : loop(loop),
-        dependences(loop),
-        users(FindUsers(loop.body())),
-        order(loop.body()->MakeInstructionPostOrder()) {}
-
-  const std::vector<const Instruction*>& UsersOf(const Instruction* one) const {
-    static const auto* const none = new std::vector<const Instruction*>();
-    const auto found = users.find(one);
-    return found == users.end() ? *none : found->second;
-  }
-  int64_t CountResults(const Instruction* one) const {
-    return std::count(loop.results.begin(), loop.results.end(), one);
-  }
-  bool IsOnlyUser(const Instruction* user, const Instruction* value) const {
-    const auto& all = UsersOf(value);
-    return all.size() == 1 && all.front() == user && CountResults(value) == 0;
-  }
-  // Returns true if an element becomes this result, and nothing else uses the element or result.
-  bool IsOwn(int64_t element, const Instruction* result) const {
-    if (CountResults(result) != 1 || !UsersOf(result).empty()) return false;
-    const Instruction* const parameter = loop.body()->parameter_instruction(0);
-    return std::all_of(order.begin(), order.end(), [&](const Instruction* one) {
-      return one->opcode() != Opcode::kGetTupleElement || one->operand(0) != parameter ||
-             one->tuple_index() != element || UsersOf(one).empty() || IsOnlyUser(result, one);
-    });
-  }
-  bool IsOnce(const Instruction* array) const {
-    return dependences.OfArray(array) == Dependence::kOnce;
-  }
-
-  const CountedLoop& loop;
-  const Dependences dependences;
-  const Users users;
-  const std::vector<Instruction*> order;
-};
-
-std::optional<Filled> FindFilled(const LoopBody& body, int64_t element) {
-  const CountedLoop& loop = body.loop;
-  const Instruction* const result = loop.results[element];
-  const Instruction* const parameter = loop.body()->parameter_instruction(0);
-  if (result->opcode() != Opcode::kDynamicUpdateSlice || !IsPlain(result) ||
-      !SameArray(result, result->operand(0)) ||
-      ElementOf(Forwarded(result->operand(0)), parameter) != element ||
-      !body.IsOwn(element, result)) {
-    return std::nullopt;
-  }
-  const Instruction* const update = Forwarded(result->operand(1));
-  const int64_t rank = result->shape().dimensions().size();
-  if (rank == 0 || result->operand_count() != 2 + rank || !update->shape().IsArray() ||
-      !SameElsewhere(update->shape(), result->shape(), 0) || update->shape().dimensions(0) != 1 ||
-      result->shape().dimensions(0) != loop.trips || !SameType(update, result)) {
-    return std::nullopt;
-  }
-  const auto row = FindAffine(loop, result->operand(2));
-  if (!row.has_value()) return std::nullopt;
-  for (int64_t i = 1; i < rank; ++i) {
-    const auto index = FindAffine(loop, result->operand(2 + i));
-    if (!index.has_value() || index->base != 0 || index->slope != 0) return std::nullopt;
-  }
-  if (row->slope == 1 && row->base == 0) return Filled{update, false};
-  if (row->slope == -1 && row->base == loop.trips - 1) return Filled{update, true};
-  return std::nullopt;
-}
 
 // Keeps carried values of all iterations, so that a batcher can compute after the loop.
 class Keeper {
@@ -177,15 +105,6 @@ class Keeper {
 bool CanKeep(const CountedLoop& loop, const Instruction* value) {
   return IsPlain(value) && IsRing(value->shape().element_type()) &&
          xla::ShapeUtil::ElementsIn(value->shape()) <= kLargestSunk / loop.trips;
-}
-
-std::optional<CountedLoop> FindSimpleLoop(const Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kWhile) return std::nullopt;
-  auto loop = FindCountedLoop(instruction);
-  if (!loop.has_value() || loop->start != 0 || loop->step != 1 || loop->trips < 2) {
-    return std::nullopt;
-  }
-  return loop;
 }
 
 class SinkProjection : public FormRule {
