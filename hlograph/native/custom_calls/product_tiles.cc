@@ -83,6 +83,7 @@ HLOGRAPH_INLINE void MultiplyRows(const TileProducts<T>& tiles, int64_t begin, i
   for (; row + kTileRows <= end; row += kTileRows) {
     MultiplyColumns<T, bytes, by_column, kTileRows, vectors>(tiles, row);
   }
+  for (; row + 4 <= end; row += 4) MultiplyColumns<T, bytes, by_column, 4, vectors>(tiles, row);
   for (; row + 2 <= end; row += 2) MultiplyColumns<T, bytes, by_column, 2, vectors>(tiles, row);
   if (row < end) MultiplyColumns<T, bytes, by_column, 1, vectors>(tiles, row);
 }
