@@ -26,6 +26,7 @@ _TYPES = {
     "f16": "float16",
     "bf16": "bfloat16",
     "f32": "float32",
+    "f64": "float64",
     "s32": "int32",
     "s8": "int8",
     "u8": "uint8",

@@ -14,7 +14,7 @@ from jax import lax
 
 from benchmarks.speed_rules.convolution import Axis, HloConvolution, draw_axes, draw_convolution
 from benchmarks.speed_rules.lowering import Programs, Refused, array, lowered, program
-from benchmarks.speed_rules.topics import convolutions, fourier, reductions, sorting
+from benchmarks.speed_rules.topics import convolutions, fourier, recurrences, reductions, sorting
 
 WIDE = (*sorting.FLOATS, jnp.int32, jnp.uint32, jnp.int16, jnp.uint16)
 """Types that kernels select from."""
@@ -275,6 +275,7 @@ KERNELS: Programs = {
     "kernel-cumulative:integers": lambda rng: _cumulative(rng, INTEGERS),
     "kernel-convolution": wide_convolutions,
     "kernel-fourier": fourier.transforms,
+    "kernel-recurrence": recurrences.networks,
     "kernel-int8-product": int8_products,
     "kernel-complex-rows": complex_rows,
     "kernel-small-cholesky": cholesky_factors,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import hlograph
 from benchmarks.speed_rules.catalogue import KERNELS
 from benchmarks.speed_rules.lowering import array, lowered
-from benchmarks.speed_rules.topics import kernels
+from benchmarks.speed_rules.topics import kernels, recurrences
 from benchmarks.speed_rules.topics.convolutions import convolved
 from hlograph.execution.equivalence.arrays import signature_of
 from hlograph.execution.equivalence.engines import Limits, make_runner
@@ -73,6 +73,11 @@ WRONG = {
     "kernel-fourier": {
         "the other direction": ("inverse = false", "inverse = true"),
         "the other dimension": ("array<i64: 1>", "array<i64: 0>"),
+    },
+    "kernel-recurrence": {
+        "another function": ("tanh 16", "logistic 16"),
+        "columns of the matrix for rows": ("dot 16 0 2 0", "dot 16 0 2 1"),
+        "from the last iteration on": ("reversed = false", "reversed = true"),
     },
     "kernel-int8-product": {
         "columns for rows": ("by_columns = false", "by_columns = true"),
@@ -156,6 +161,10 @@ ENTRY main {
   x = c64[12,12] parameter(0)
   ROOT z = c64[12,12] fft(x), fft_type=FFT, fft_length={12}
 }""",
+    "kernel-recurrence": lowered(
+        partial(recurrences.run, recurrences.plain),
+        *(array(*shape) for shape in ((3, 16), (16, 16), (5, 2, 3), (2, 16))),
+    ),
     "kernel-int8-product": """HloModule products
 ENTRY main {
   x = s8[5,9] parameter(0)
