@@ -13,6 +13,7 @@ from typing import Any
 from experiments.cost_model.plan_times.packing import halves_apart, short
 from experiments.evaluate.run_folder import published_provenance
 from experiments.kernel_bank.collecting import recordings
+from experiments.kernel_bank.origins import unconfigured
 from hlograph.corpus import kernel_times
 from hlograph.corpus.json_lines import save_splits
 from hlograph.corpus.kernel_times import KernelVariant, MeasuredKernel
@@ -48,7 +49,8 @@ for variant in others:
 - `train.jsonl.zst`, `validation.jsonl.zst`, `test.jsonl.zst`: a line for each kernel, with the
   fields of `hlograph.corpus.kernel_times.MeasuredKernel`, its variants in columns. No two splits
   have a family of programs in common. All families are those of training programs of the set
-  `speed` and of other sets; no kernel is one of a held-out program of `speed`, nor became one.
+  `speed` and of other sets; no kernel is one of a held-out program of `speed`, nor became one,
+  and none for training became one of the kernels for validation or of the test.
 - `kernels.jsonl.zst`: the text of each distinct kernel that jaxlib made, as in the data set of plan
   times ([its datasheet](../plan_times/README.md)).
 - Kernels are those of the data set of plan times that are predicted to run from 2 µs to 50 ms, as
@@ -124,11 +126,32 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
                 by_split[line["split"]].append(_measured(line, numbers))
     if not known:
         raise HloError("expected recordings of kernels, found none")
+    _leave_out(by_split, [unconfigured(text) for text in numbers])
     contents = {split: [k.to_json() for k in kernels] for split, kernels in by_split.items()}
     packed = Packed(by_split, len(numbers), save_splits(out, list(numbers), contents))
     write_text_atomically(out / "README.md", datasheet(packed, [m["command"] for m in made]))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return packed
+
+
+def _leave_out(by_split: dict[str, list[MeasuredKernel]], texts: Sequence[str]) -> None:
+    """Leaves out the kernels that became, by default, those of a split that is held out further.
+
+    Args:
+        by_split: The kernels of each split.
+        texts: Texts of what jaxlib made, without what plans decide about them.
+    """
+    held_out: set[str] = set()
+    for split in reversed(kernel_times.SPLITS):
+        kept: list[MeasuredKernel] = []
+        made: set[str] = set()
+        for kernel in by_split[split]:
+            of_kernel = {texts[each.number] for each in kernel.variants[0].kernels}
+            if held_out.isdisjoint(of_kernel):
+                kept.append(kernel)
+                made |= {text for text in of_kernel if text.startswith("HloModule")}
+        by_split[split] = kept
+        held_out |= made
 
 
 def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKernel:
