@@ -11,6 +11,11 @@ LOG_COUNT_SCALE = 1.0 / 7.0
 """Factor that brings logarithms of counts up to a few thousand to order one."""
 
 
+Condition = Literal["within", "alone", "cold"]
+"""Conditions of a kernel's run: within its program; alone, with operands in the caches; or alone
+after the caches were filled with other data."""
+
+
 @dataclass(frozen=True)
 class GATConfig:
     """Shape of the graph encoder, and the parts of a graph that it sees.
@@ -66,6 +71,8 @@ class CostModelConfig:
     """Width of the layers after the encoder."""
     dropout: float = 0.3
     """Share of hidden values that are left out in training."""
+    conditions: tuple[Condition, ...] = ("within", "alone", "cold")
+    """Conditions under which the seconds of a kernel are predicted, from one encoding."""
 
 
 @dataclass(frozen=True)

@@ -132,8 +132,8 @@ class CostModelComparison:
         """
         data, shape, kernels = self._data, self._shape, self._kernels
         torch.manual_seed(seed)
-        model = new_model(len(data.columns), shape)
-        train(model, kernels, data.flags, data.training, config, seed)
+        model = new_model(data.columns, shape)
+        train(model, kernels, data, config, seed)
         self._rankings[f"cost model, seed {seed}"] = {
             program.name: ranking(
                 _predicted(model, kernels, data.flags, program), log_seconds(program.plans)
@@ -178,8 +178,8 @@ class CostModelComparison:
 def _predicted(
     model: CostModel, kernels: Kernels, flags: torch.Tensor, program: ProgramExamples
 ) -> NDArray[np.float64]:
-    seconds = model.of_batch(kernels.states, kernels.numbers, flags, program.batch)
-    return model.plans(seconds, program.batch).double().numpy()
+    seconds, _ = model.of_batch(kernels.states, kernels.numbers, flags, program.batch)
+    return model.plans(seconds, program.batch, "within").double().numpy()
 
 
 def _number(programs: Sequence[ProgramExamples]) -> str:

@@ -1,6 +1,9 @@
-"""Examples of the cost model: plans and kernels of the data set, as tensors."""
+"""Examples of the cost model: plans and kernels of the data sets, as tensors."""
+
+from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +17,9 @@ from torch import Tensor
 
 from experiments.cost_model.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
 from hlograph.corpus import plan_times
+from hlograph.corpus.kernel_times import MeasuredKernel
 from hlograph.corpus.plan_times import PlanTime, PlanTimes
+from hlograph.plans.knobs import stage_of
 from models.cost_model import PlanBatch
 from models.graph_view import GraphSchema
 from models.refined_graphs import RefinedGraphs
@@ -32,25 +37,25 @@ def schema() -> GraphSchema:
     return replace(base, node_features=base.node_features + len(LAYOUT_FEATURES))
 
 
-class FlagTable:
-    """Sets of flags as rows of ones and zeros, a column for each flag with its value.
+class WordTable:
+    """Sets of words as rows of ones and zeros, a column for each word.
 
     Args:
-        columns: The columns; flags with other values have none.
+        columns: The columns; other words have none.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Iterable[str]) -> None:
         self.columns = tuple(columns)
         self._rows: dict[frozenset[str], int] = {}
 
     @classmethod
-    def of(cls, plans: Iterable[PlanTime]) -> "FlagTable":
-        """Returns the table with a column for each flag and value of some plans."""
-        return cls(sorted({word for plan in plans for word in _words(plan.flags)}))
+    def of(cls, words: Iterable[Iterable[str]]) -> WordTable:
+        """Returns the table with a column for each word of some sets."""
+        return cls(sorted({word for of_set in words for word in of_set}))
 
-    def row(self, flags: Mapping[str, object]) -> int:
+    def row(self, words: Iterable[str]) -> int:
         """Returns the number of a set's row."""
-        return self._rows.setdefault(frozenset(_words(flags)), len(self._rows))
+        return self._rows.setdefault(frozenset(words), len(self._rows))
 
     def table(self) -> Tensor:
         """Returns the rows so far, float32 ``[F, len(columns)]``."""
@@ -58,8 +63,23 @@ class FlagTable:
         return torch.tensor(rows, dtype=torch.float32).reshape(len(rows), len(self.columns))
 
 
-def _words(flags: Mapping[str, object]) -> list[str]:
+def flag_words(flags: Mapping[str, object]) -> list[str]:
+    """Returns a word for each flag with its value."""
     return [f"{name}={json.dumps(value)}" for name, value in flags.items()]
+
+
+def decision_words(decisions: Mapping[str, str]) -> list[str]:
+    """Returns words for decisions: a flag with its value, rules, or a stage with its value."""
+    words: list[str] = []
+    for name, value in decisions.items():
+        stage = stage_of(name)
+        if stage == "flags":
+            words.append(f"{name}={value}")
+        elif stage == "steps":
+            words += [f"steps {step.partition('(')[0]}" for step in json.loads(value)]
+        else:
+            words += [f"{stage} {value}", f"{stage} {value.partition(' ')[0]}"]
+    return words
 
 
 @dataclass
@@ -68,14 +88,14 @@ class Kernels:
 
     Attributes:
         states: The graphs, by number.
-        numbers: float32 ``[K, len(NUMBERS)]``.
+        numbers: float32 ``[K, len(number_names())]``.
     """
 
     states: RefinedGraphs
     numbers: Tensor
 
     @classmethod
-    def of(cls, texts: Iterable[str], states: RefinedGraphs) -> "Kernels":
+    def of(cls, texts: Iterable[str], states: RefinedGraphs) -> Kernels:
         """Returns kernels by their texts, whose graphs are added to an empty store."""
         inputs: list[KernelInputs] = [kernel_inputs(text) for text in texts]
         states.add(inputs)
@@ -95,6 +115,19 @@ class Rows(NamedTuple):
     weight: Tensor
 
 
+class Alone(NamedTuple):
+    """Variants of a kernel alone, of which the first is jaxlib's default.
+
+    Attributes:
+        log_cold: float32 ``[num_plans]``, logarithm of the seconds after the caches were filled
+            with other data.
+        decisions: int64 ``[num_plans]``, row of the table of decisions.
+    """
+
+    log_cold: Tensor
+    decisions: Tensor
+
+
 @dataclass(frozen=True)
 class ProgramExamples:
     """Plans of one program.
@@ -105,6 +138,7 @@ class ProgramExamples:
         rows: The rows of the batch.
         log_ratios: float32 ``[num_plans]``, logarithm of the median ratio default / plan.
         plans: The plans themselves.
+        alone: What is known of the variants of a kernel alone; None for plans of whole programs.
     """
 
     name: str
@@ -112,6 +146,7 @@ class ProgramExamples:
     rows: Rows
     log_ratios: Tensor
     plans: Sequence[PlanTime]
+    alone: Alone | None = None
 
     @cached_property
     def log_seconds(self) -> Tensor:
@@ -120,19 +155,87 @@ class ProgramExamples:
         return float(np.log(default)) - self.log_ratios
 
 
-def examples(times: PlanTimes, flags: FlagTable) -> list[ProgramExamples]:
+class Tables(NamedTuple):
+    """Tables of what plans have beside kernels.
+
+    Attributes:
+        flags: Their flags.
+        decisions: Their decisions.
+    """
+
+    flags: WordTable
+    decisions: WordTable
+
+    @classmethod
+    def of(cls, plans: Sequence[PlanTime]) -> Tables:
+        """Returns tables with the columns that some plans need."""
+        return cls(
+            WordTable.of(flag_words(plan.flags) for plan in plans),
+            WordTable(()),
+        )
+
+    @classmethod
+    def of_alone(cls, kernels: Sequence[MeasuredKernel]) -> Tables:
+        """Returns tables with the columns that the variants of some kernels need."""
+        variants = [variant for kernel in kernels for variant in kernel.variants]
+        return cls(
+            WordTable.of(flag_words(variant.flags) for variant in variants),
+            WordTable.of(decision_words(variant.decisions) for variant in variants),
+        )
+
+
+def examples(times: PlanTimes, tables: Tables) -> list[ProgramExamples]:
     """Returns the examples of each program, and enters their flags in a table."""
-    return [_program(name, plans, flags) for name, plans in times.by_program().items()]
+    return [_program(name, plans, tables.flags) for name, plans in times.by_program().items()]
 
 
-def _program(name: str, plans: Sequence[PlanTime], flags: FlagTable) -> ProgramExamples:
+def alone_examples(kernels: Sequence[MeasuredKernel], tables: Tables) -> list[ProgramExamples]:
+    """Returns the examples of each kernel of the bank, as a program of its own.
+
+    Args:
+        kernels: The kernels.
+        tables: Tables of flags and decisions; those of the variants are entered.
+    """
+    found = []
+    for number, kernel in enumerate(kernels):
+        cold = [math.log(variant.cold_seconds) for variant in kernel.variants]
+        rows = [tables.decisions.row(decision_words(v.decisions)) for v in kernel.variants]
+        program = _program(f"{number}", alone_plans(kernel, f"{number}"), tables.flags)
+        alone = Alone(torch.tensor(cold, dtype=torch.float32), torch.tensor(rows))
+        found.append(replace(program, alone=alone))
+    return found
+
+
+def alone_plans(kernel: MeasuredKernel, name: str) -> list[PlanTime]:
+    """Returns the variants of a kernel as plans of a program of that name."""
+    default = kernel.variants[0]
+    return [
+        PlanTime(
+            program=name,
+            decisions=variant.decisions,
+            flags=variant.flags,
+            ratios=tuple(a / b for a, b in zip(default.warm, variant.warm, strict=True)),
+            seconds=variant.seconds,
+            default_seconds=default.seconds,
+            compile_seconds=variant.compile_seconds,
+            memory=0,
+            accounted=1.0,
+            outside_seconds=0.0,
+            kernels=variant.kernels,
+        )
+        for variant in kernel.variants
+    ]
+
+
+def _program(name: str, plans: Sequence[PlanTime], flags: WordTable) -> ProgramExamples:
     usual = median(plan.default_seconds for plan in plans)
     rows: dict[tuple[int, int], int] = {}
     seconds: list[list[float]] = []
     shares: list[list[float]] = []
     summands: list[tuple[int, int, float]] = []
     for number, plan in enumerate(plans):
-        drift, flag_row = plan.default_seconds / usual, flags.row(plan.flags)
+        drift = plan.default_seconds / usual
+        flag_row = flags.row(flag_words(plan.flags))
         for kernel in plan.kernels:
             row = rows.setdefault((kernel.number, flag_row), len(rows))
             if row == len(seconds):
@@ -163,23 +266,37 @@ def _program(name: str, plans: Sequence[PlanTime], flags: FlagTable) -> ProgramE
     )
 
 
+class Learned(NamedTuple):
+    """What a model was, or is to be, trained on: the columns of its tables.
+
+    Attributes:
+        flags: Columns of the table of flags.
+        decisions: Columns of the table of decisions; none if it predicts nothing of them.
+    """
+
+    flags: tuple[str, ...]
+    decisions: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Data:
-    """The data set as examples.
+    """A data set as examples.
 
     Attributes:
         kernels: Texts of all kernels.
         training: Programs to learn from.
         held_out: Programs to compare models on.
-        columns: Columns of the table of flags, those of the programs to learn from.
+        columns: Columns of the tables, those of the programs to learn from.
         flags: The table of flags.
+        decisions: The table of decisions.
     """
 
     kernels: Sequence[str]
     training: Sequence[ProgramExamples]
     held_out: Sequence[ProgramExamples]
-    columns: tuple[str, ...]
+    columns: Learned
     flags: Tensor
+    decisions: Tensor
 
 
 def load_data(
@@ -197,9 +314,16 @@ def load_data(
     """
     learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load("validation", "test", folder=folder)
-    flags = FlagTable.of(learned.plans)
+    tables = Tables.of(learned.plans)
     training, held_out = (
-        [program for program in examples(times, flags) if len(program.plans) >= _LEAST_PLANS]
+        [program for program in examples(times, tables) if len(program.plans) >= _LEAST_PLANS]
         for times in (learned, others)
     )
-    return Data(learned.kernels, training, held_out, flags.columns, flags.table())
+    return Data(
+        learned.kernels,
+        training,
+        held_out,
+        Learned(tables.flags.columns),
+        tables.flags.table(),
+        tables.decisions.table(),
+    )

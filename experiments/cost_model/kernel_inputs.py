@@ -3,15 +3,16 @@
 import math
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.execution.rates import default_rates
+from hlograph.execution.rates import default_rates, features
 from hlograph.graph.features import NODE_FEATURES
 from hlograph.module import Module
-from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
+from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_alone, rated_seconds, work_of
 from hlograph.profiling.optimized_module import known_trips
 from hlograph.reading.hlo_text import read_instructions
 
@@ -23,13 +24,17 @@ NUMBERS = (
     *("log_flops", "log_bytes", "log_transcendentals", "log_predicted", "log_partitions"),
     *("log_trips", "log_instructions", "is_control"),
     *("kLoop", "kOutput", "kInput", "kCustom", "ynn", "onednn", "small_call"),
+    "log_alone",
 )
-"""Numbers about a kernel. Logarithms are natural."""
+"""Numbers about a kernel. Logarithms are natural. ``log_alone`` is ``log_predicted`` without the
+seconds of a program's call. More of them follow: see ``number_names``."""
 
 FLOPS, BYTES = 5e10, 1e10
 """Operations and bytes per second of a roofline: one core with 256-bit vectors, and the memory.
 What they are exactly matters little to an order."""
 
+# Scale of the logarithms of amounts of work.
+_WORK = 1 / 8
 _PARTITIONS = re.compile(r'"outer_dimension_partitions":\[([^\]]*)\]')
 
 
@@ -40,13 +45,19 @@ class KernelInputs(NamedTuple):
         nodes: float32 ``[N, len(NODE_FEATURES) + len(LAYOUT_FEATURES)]``.
         edges: float32 ``[E, 2]``.
         edge_links: int64 ``[E, 2]``.
-        numbers: float32 ``[len(NUMBERS)]``.
+        numbers: float32 ``[len(number_names())]``.
     """
 
     nodes: NDArray[np.float32]
     edges: NDArray[np.float32]
     edge_links: NDArray[np.int64]
     numbers: NDArray[np.float32]
+
+
+@cache
+def number_names() -> tuple[str, ...]:
+    """Returns the names of all numbers: ``NUMBERS``, and the amounts of work, as logarithms."""
+    return (*NUMBERS, *(f"work {feature}" for feature in features()))
 
 
 def kernel_inputs(text: str) -> KernelInputs:
@@ -70,8 +81,9 @@ def kernel_inputs(text: str) -> KernelInputs:
 def _control() -> KernelInputs:
     """Returns the inputs of a loop or branch whose bodies have kernels of their own."""
     width = len(NODE_FEATURES) + len(LAYOUT_FEATURES)
-    numbers = np.zeros(len(NUMBERS), np.float32)
-    numbers[NUMBERS.index("log_predicted")] = math.log(LEAST_SECONDS)
+    numbers = np.zeros(len(number_names()), np.float32)
+    for name in ("log_predicted", "log_alone"):
+        numbers[NUMBERS.index(name)] = math.log(LEAST_SECONDS)
     numbers[NUMBERS.index("is_control")] = 1.0
     nodes, edges = np.zeros((1, width), np.float32), np.zeros((0, 2), np.float32)
     return KernelInputs(nodes, edges, np.zeros((0, 2), np.int64), numbers)
@@ -111,5 +123,10 @@ def _numbers(text: str, module: Module) -> NDArray[np.float32]:
         "onednn": float('"__onednn_fusion"' in text),
         "small_call": float("xla_cpu_small_call" in text),
         kind: 1.0,
+        "log_alone": math.log(rated_alone(module, default_rates())),
     }
-    return np.array([values.get(name, 0.0) for name in NUMBERS], np.float32)
+    numbers = np.zeros(len(number_names()), np.float32)
+    numbers[: len(NUMBERS)] = [values.get(name, 0.0) for name in NUMBERS]
+    for feature, amount in work_of(module).items():
+        numbers[len(NUMBERS) + feature] = _WORK * math.log1p(amount)
+    return numbers

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from experiments.cost_model.examples import FlagTable, schema
-from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs
+from experiments.cost_model.examples import Learned, WordTable, flag_words, schema
+from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs, number_names
 from hlograph.errors import DamagedFileError
 from hlograph.plans.flags import FlagValue
 from hlograph.profiling.kernel_modules import KernelModule
@@ -22,13 +22,24 @@ from models.cost_model import CostModel
 SHIPPED = Path(__file__).parents[2] / "models" / "shipped" / "cost-model-seed0.pt"
 """The model that comes with the project."""
 
-_KIND, _VERSION = "hlograph cost model", 1
+_KIND, _VERSION = "hlograph cost model", 2
+_PRIOR = "log_alone"
+# Files of version 1 say neither which numbers they take nor under which conditions they predict.
+_FIRST: Mapping[str, Any] = {"numbers": NUMBERS[:-1], "prior": "log_predicted", "decisions": []}
 
 
-def new_model(num_flags: int, config: CostModelConfig) -> CostModel:
+def new_model(columns: Learned, config: CostModelConfig) -> CostModel:
     """Returns a model with random parameters, for kernels as ``kernel_inputs`` makes them."""
-    prior = NUMBERS.index("log_predicted")
-    return CostModel(schema(), len(NUMBERS), num_flags, prior, config)
+    return _model(number_names(), _PRIOR, columns, config)
+
+
+def _model(
+    numbers: Sequence[str], prior: str, columns: Learned, config: CostModelConfig
+) -> CostModel:
+    if tuple(numbers) != number_names()[: len(numbers)]:
+        raise ValueError(f"expected a model of the numbers of kernels here, got one of {numbers}")
+    widths = len(columns.flags), len(columns.decisions)
+    return CostModel(schema(), len(numbers), widths[0], numbers.index(prior), config, widths[1])
 
 
 @dataclass(eq=False)
@@ -39,12 +50,12 @@ class Predictor:
 
     Attributes:
         model: The trained model.
-        columns: Columns of the table of flags.
+        columns: Columns of its tables.
         config: Shape of the model.
     """
 
     model: CostModel
-    columns: tuple[str, ...]
+    columns: Learned
     config: CostModelConfig
     _numbers: dict[str, int] = field(default_factory=dict)
     _vectors: list[Tensor] = field(default_factory=list)
@@ -69,15 +80,16 @@ class Predictor:
         rows = [self._numbers[kernel.text] for kernel in kernels]
         if not rows:
             return PredictedTime(outside, ())
-        table = FlagTable(self.columns)
-        table.row(flags)
+        table = WordTable(self.columns.flags)
+        table.row(flag_words(flags))
         seconds = self.model.log_seconds(
             torch.stack([self._vectors[row] for row in rows]),
             torch.stack([self._inputs[row] for row in rows]),
             table.table().expand(len(rows), -1),
         )
+        within = seconds[:, self.model.conditions.index("within")]
         calls = torch.tensor([kernel.calls for kernel in kernels])
-        of_kernels = seconds.exp() * calls
+        of_kernels = within.exp() * calls
         return PredictedTime(outside + float(of_kernels.sum()), tuple(of_kernels.tolist()))
 
     def _encode(self, texts: Sequence[str]) -> None:
@@ -101,7 +113,10 @@ class Predictor:
         content = {
             "kind": _KIND,
             "version": _VERSION,
-            "columns": list(self.columns),
+            "numbers": list(number_names()[: self.model.num_numbers]),
+            "prior": NUMBERS[self.model.prior],
+            "columns": list(self.columns.flags),
+            "decisions": list(self.columns.decisions),
             "config": asdict(self.config),
             "parameters": self.model.state_dict(),
         }
@@ -120,12 +135,15 @@ class Predictor:
         data = path.read_bytes()
         try:
             content: dict[str, Any] = torch.load(io.BytesIO(data), weights_only=True)
-            if (content["kind"], content["version"]) != (_KIND, _VERSION):
+            if content["kind"] != _KIND or content["version"] not in (1, _VERSION):
                 raise ValueError("another kind or version")
-            fields = content["config"]
-            config = CostModelConfig(**{**fields, "gat": GATConfig(**fields["gat"])})
-            model = new_model(len(content["columns"]), config)
+            content = {**_FIRST, **content}
+            fields = {"conditions": ("within",), **content["config"]}
+            fields |= {"gat": GATConfig(**fields["gat"]), "conditions": tuple(fields["conditions"])}
+            config = CostModelConfig(**fields)
+            columns = Learned(tuple(content["columns"]), tuple(content["decisions"]))
+            model = _model(content["numbers"], content["prior"], columns, config)
             model.load_state_dict(content["parameters"])
         except Exception as error:  # torch raises many classes for a damaged file
             raise DamagedFileError(f"{path} is no cost model of this version: {error}") from error
-        return cls(model, tuple(content["columns"]), config)
+        return cls(model, columns, config)

@@ -84,7 +84,9 @@ class TrainingConfig:
     epochs: int = 40
     """Passes over the programs."""
     programs: int = 4
-    """Programs of a step."""
+    """Whole programs of a step."""
+    alone: int = 64
+    """Kernels alone of a step."""
     learning_rate: float = 2e-3
     """Largest learning rate, after a short rise and before a fall along a cosine."""
     weight_decay: float = 1e-2
@@ -95,6 +97,10 @@ class TrainingConfig:
     """Weight of the listwise loss."""
     kernels: float = 1.0
     """Weight of the loss of the kernels' times."""
+    cold: float = 0.3
+    """Weight of the loss of times after the caches were filled with other data."""
+    gains: float = 0.5
+    """Weight of the loss of what decisions bring."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A bank of kernels with their times: records it, packs it, and compares baselines on it.
+"""A bank of kernels with their times: records it, packs it, and compares models on it.
 
     python -m experiments.kernel_bank record --out runs/bank --minutes 60
     python -m experiments.kernel_bank pack --folders runs/bank --out runs/kernel_times
@@ -28,6 +28,7 @@ from hlograph.errors import HloError
 if TYPE_CHECKING:
     from experiments.kernel_bank.collecting import Progress
 
+_Config = RecordKernelsConfig | PackConfig | CompareConfig | ContextConfig
 _COMMANDS = (
     Annotated[RecordKernelsConfig, tyro.conf.subcommand("record")]
     | Annotated[PackConfig, tyro.conf.subcommand("pack")]
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status.
     """
-    config: RecordKernelsConfig | PackConfig | CompareConfig | ContextConfig = tyro.cli(
+    config: _Config = tyro.cli(
         _COMMANDS,  # pyright: ignore[reportArgumentType]
         args=arguments,
         prog="python -m experiments.kernel_bank",
@@ -100,10 +101,11 @@ def _packed(config: PackConfig) -> str:
 
 
 def _compared(config: CompareConfig) -> str:
-    from experiments.kernel_bank.baselines import table
+    from experiments.kernel_bank.networks import compared
     from hlograph.corpus import kernel_times
 
-    return table(kernel_times.load(*config.splits, folder=config.data))
+    learned = kernel_times.load("train", folder=config.data)
+    return compared(learned, kernel_times.load(*config.splits, folder=config.data), config)
 
 
 def _in_context(config: ContextConfig) -> str:

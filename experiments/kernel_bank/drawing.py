@@ -9,9 +9,9 @@ from typing import NamedTuple
 from experiments.kernel_bank.sources import Change, changed, source_of
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import dtype_of
-from hlograph.execution.rates import default_rates, features
+from hlograph.execution.rates import default_rates
 from hlograph.module import Module
-from hlograph.profiling.kernel_seconds import LEAST_SECONDS, rated_seconds
+from hlograph.profiling.kernel_seconds import rated_alone
 from hlograph.reading.hlo_editing import ModuleText
 from hlograph.reading.hlo_text import array_shape
 
@@ -94,12 +94,7 @@ def _changed(source: ModuleText, seconds: float, random: Random) -> Draw:
 
 def predicted_seconds(module: Module) -> float:
     """Returns the seconds of a kernel by amounts of work and rates, without those of a call."""
-    return max(rated_seconds(module, default_rates()) - call_seconds(), LEAST_SECONDS)
-
-
-def call_seconds() -> float:
-    """Returns the seconds of a program's call in these rates, whatever it computes."""
-    return default_rates().seconds[features().index("programs")]
+    return rated_alone(module, default_rates())
 
 
 def _check(module: Module, seconds: float) -> None:

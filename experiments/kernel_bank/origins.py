@@ -129,9 +129,14 @@ def unconfigured(text: str) -> str:
     )
 
 
+def opcodes_of(text: str) -> frozenset[str]:
+    """Returns the opcodes of a kernel, but for those of its operands."""
+    return frozenset(_OPCODE.findall(text)) - {"parameter"}
+
+
 def with_rare_opcodes(kernels: Collection[Origin]) -> frozenset[Origin]:
     """Returns the kernels with an opcode that few of them have."""
-    opcodes = {kernel: frozenset(_OPCODE.findall(kernel.text)) for kernel in kernels}
+    opcodes = {kernel: opcodes_of(kernel.text) for kernel in kernels}
     counts = Counter(opcode for of_kernel in opcodes.values() for opcode in of_kernel)
     rare = {opcode for opcode, count in counts.items() if count < _RARE * len(kernels)}
     return frozenset(kernel for kernel, of_kernel in opcodes.items() if of_kernel & rare)

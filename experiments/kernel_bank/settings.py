@@ -1,9 +1,11 @@
 """Settings of the programs of the bank of kernels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.cost_model.settings import TrainingConfig
 from hlograph.corpus.kernel_times import Split
+from models.config import CostModelConfig
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,26 @@ class PackConfig:
 
 @dataclass(frozen=True)
 class CompareConfig:
-    """Compares baselines on kernels of held-out families.
+    """Compares models on kernels of held-out families: baselines, trees, and networks.
 
     The order of the variants of a kernel is compared by Kendall's tau, and by how much slower than
     the fastest the best of the first 1, 5 and 10 is. The error of predicted seconds is shown by
-    percentiles.
+    percentiles. Trees and networks learn from the train split first.
     """
 
     data: Path | None = None
     """Folder of the data set; None takes the one of the corpus."""
-    splits: tuple[Split, ...] = ("validation", "test")
+    splits: tuple[Split, ...] = ("validation",)
     """Splits to compare on."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Seeds of the networks; none compares baselines alone."""
+    ablations: bool = False
+    """Whether networks are compared that lack the graph's edges, its nodes' features, or kernels
+    of other sizes to learn from."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Settings of the training of networks."""
+    model: CostModelConfig = field(default_factory=CostModelConfig)
+    """Shape of the networks."""
 
 
 @dataclass(frozen=True)

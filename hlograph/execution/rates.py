@@ -57,6 +57,11 @@ class Rates:
         """Returns the seconds of one run of a module."""
         return self.predict(native().work(module))
 
+    @property
+    def call(self) -> float:
+        """Seconds of a program's call, whatever it computes; a part of each module's prediction."""
+        return self.seconds[features().index("programs")]
+
     def to_json(self) -> dict[str, Any]:
         """Returns the rates as a JSON object, which ``from_json`` reads."""
         seconds = dict(zip(features(), self.seconds, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from hlograph._native import native
 from hlograph.execution.rates import Rates, default_rates
 from hlograph.module import Module
 from hlograph.plans.flags import FlagValue
@@ -79,6 +80,19 @@ class RatedKernels:
 
 
 def rated_seconds(kernel: Module, rates: Rates) -> float:
-    """Returns the seconds of one call of a kernel by rates, at least ``LEAST_SECONDS``."""
-    native = kernel._native  # pyright: ignore[reportPrivateUsage]
-    return max(rates.predict_module(native), LEAST_SECONDS)
+    """Returns the seconds of a program of one kernel by rates, at least ``LEAST_SECONDS``."""
+    seconds = rates.predict_module(kernel._native)  # pyright: ignore[reportPrivateUsage]
+    return max(seconds, LEAST_SECONDS)
+
+
+def work_of(kernel: Module) -> dict[int, float]:
+    """Returns the amounts of a kernel's work by the numbers of their features."""
+    work: dict[int, float] = {}
+    for feature, amount in native().work(kernel._native):  # pyright: ignore[reportPrivateUsage]
+        work[feature] = work.get(feature, 0.0) + amount
+    return work
+
+
+def rated_alone(kernel: Module, rates: Rates) -> float:
+    """Returns the seconds of a kernel itself by rates, without those of a program's call."""
+    return max(rated_seconds(kernel, rates) - rates.call, LEAST_SECONDS)

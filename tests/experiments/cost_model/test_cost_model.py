@@ -7,12 +7,11 @@ import pytest
 import torch
 
 from experiments.cost_model.comparison import BASELINES, CostModelComparison, measured_kernels
-from experiments.cost_model.examples import Data, FlagTable, examples, load_data
+from experiments.cost_model.examples import Data, Learned, Tables, examples, load_data
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import listwise
 from hlograph.corpus.json_lines import dump
-from hlograph.corpus.plan_times import PlanTimes
 from hlograph.errors import DamagedFileError
 from hlograph.profiling.kernel_modules import KernelModule
 from models.config import CostModelConfig, GATConfig
@@ -23,11 +22,11 @@ SMALL = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=3
 
 def data(seed: int = 0) -> Data:
     learned, unseen = times(12, 12, seed), times(3, 20, seed + 1)
-    flags = FlagTable.of(learned.plans)
-    training = examples(learned, flags)
-    held_out = examples(unseen, flags)
-    both = PlanTimes(KERNELS, [*learned.plans, *unseen.plans])
-    return Data(both.kernels, training, held_out, flags.columns, flags.table())
+    tables = Tables.of(learned.plans)
+    training = examples(learned, tables)
+    held_out = examples(unseen, tables)
+    columns, flags = Learned(tables.flags.columns), tables.flags.table()
+    return Data(KERNELS, training, held_out, columns, flags, tables.decisions.table())
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +95,7 @@ def test_a_seed_determines_the_parameters():
 
 
 def test_examples_are_free_of_drift():
-    found = examples(times(1, 12, 3), FlagTable(()))[0]
+    found = examples(times(1, 12, 3), Tables.of(()))[0]
     summed = np.log(measured_kernels(None, found))  # pyright: ignore[reportArgumentType]
     # Kernels of both flags have different rows.
     np.testing.assert_allclose(summed, found.log_seconds.numpy(), rtol=1e-4)
@@ -104,8 +103,21 @@ def test_examples_are_free_of_drift():
 
 def test_the_listwise_loss_is_least_for_the_right_order():
     measured = torch.tensor([-9.0, -8.0, -7.5])
-    assert listwise(measured + 3, measured, 0.5).item() == pytest.approx(0, abs=1e-6)
-    assert listwise(-measured, measured, 0.5) > listwise(measured.roll(1), measured, 0.5) > 0.1
+    program = torch.zeros(3, dtype=torch.int64)
+
+    def loss(predicted):
+        return listwise(predicted, measured, 0.5, program)
+
+    assert loss(measured + 3).item() == pytest.approx(0, abs=1e-6)
+    assert loss(-measured) > loss(measured.roll(1)) > 0.1
+    # The loss of two programs is the mean of theirs, and they need not be equally fast.
+    both = listwise(
+        torch.cat([measured.roll(1), measured + 9]),
+        torch.cat([measured, measured]),
+        0.5,
+        torch.cat([program, program + 1]),
+    )
+    assert both.item() == pytest.approx(loss(measured.roll(1)).item() / 2, rel=1e-5)
 
 
 def test_models_of_a_folder_are_loaded(tmp_path):
@@ -119,10 +131,11 @@ def test_models_of_a_folder_are_loaded(tmp_path):
     found = load_data(tmp_path)
     assert [one.name for one in found.training] == ["train program 0", "train program 1"]
     assert len(found.held_out) == 4
-    assert found.columns == ("wide=true",)
+    assert found.columns == Learned(("wide=true",))
 
 
 def test_a_new_model_predicts_about_the_analytical_seconds():
-    predictor = Predictor(new_model(1, SMALL), ("wide=true",), SMALL)
+    columns = Learned(("wide=true",))
+    predictor = Predictor(new_model(columns, SMALL), columns, SMALL)
     small, large = (predictor(modules(number), {}).seconds for number in (0, 3))
     assert large > small

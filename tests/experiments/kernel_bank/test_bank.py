@@ -71,12 +71,13 @@ def test_recordings_become_a_data_set_and_a_table(bank, tmp_path, capsys):
     assert str(tmp_path.parent) not in (out / "README.md").read_text()
     made = json.loads((out / "made.json").read_text())
     assert made[0]["settings"]["draws"] == "1"
-    assert main(["compare", "--data", str(out), "--splits", "train", "test"]) == 0
+    arguments = ["--data", str(out), "--splits", "train", "test", "--seeds"]
+    assert main(["compare", *arguments]) == 0
     head, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert "top-10 slowdown" in head
     assert [row.split("|")[1].strip() for row in rows] == [
         *("no model", "number of instructions", "roofline of XLA's cost analysis"),
-        *("predicted seconds", "half of the measurements by the other half"),
+        *("rates of work", "half of the measurements by the other half"),
     ]
 
 
@@ -90,7 +91,7 @@ def test_kernels_of_held_out_programs_are_left_out(bank, tmp_path, monkeypatch):
     arguments = ["record", "--out", str(tmp_path), "--draws", "1", "--decisions", "0"]
     assert main(arguments) == 0
     (only,) = recordings(tmp_path)
-    assert only["left_out"] == "held out"
+    assert (only["origin"], only["left_out"]) == (ORIGINS[1].digest, "held out")
 
 
 def test_nothing_is_packed_of_nothing(tmp_path, capsys):
@@ -99,3 +100,16 @@ def test_nothing_is_packed_of_nothing(tmp_path, capsys):
     assert main(arguments) == REFUSED
     assert "found none" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_kernels_that_became_held_out_ones_are_not_packed(bank, tmp_path):
+    (recording, *_) = [r for r in recordings(bank[0]) if r["split"] == "test"]
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "made.json").write_text((bank[0] / "made.json").read_text())
+    lines = [recording, recording | {"split": "train", "draw": 1}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "recordings.jsonl").write_text(text)
+    assert main(["pack", "--folders", str(folder), "--out", str(tmp_path / "out")]) == 0
+    assert not kernel_times.load("train", folder=tmp_path / "out").measured
+    assert len(kernel_times.load("test", folder=tmp_path / "out").measured) == 1

@@ -1,0 +1,231 @@
+"""Models that learn from the bank, and their predictions for the variants of other kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from experiments.cost_model.examples import (
+    Data,
+    Kernels,
+    Learned,
+    ProgramExamples,
+    Tables,
+    alone_examples,
+)
+from experiments.cost_model.kernel_inputs import NUMBERS, KernelInputs, kernel_inputs
+from experiments.cost_model.predictor import new_model
+from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.training import Batch, log_gains, train
+from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
+from hlograph.errors import MissingExtraError
+from hlograph.graph.vocabulary import OPCODES
+from models.config import CostModelConfig
+from models.cost_model import CostModel
+
+Predicted = list[NDArray[np.float64]]
+"""A number for each variant of each kernel that grows with its seconds."""
+
+# Kernels whose variants are predicted at once.
+_AT_ONCE = 256
+_TREES = {
+    "objective": "huber",
+    "learning_rate": 0.05,
+    "num_leaves": 31,
+    "min_data_in_leaf": 10,
+    "feature_fraction": 0.5,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "deterministic": True,
+    "verbosity": -1,
+}
+_ROUNDS = 400
+
+
+class Network(NamedTuple):
+    """A network that has learned, with all kernels as it sees them."""
+
+    model: CostModel
+    kernels: Kernels
+
+
+class BankLearning:
+    """Kernels to learn from, and others to predict.
+
+    Args:
+        learned: Kernels to learn from.
+        held_out: Kernels to predict, of the same data set.
+    """
+
+    def __init__(self, learned: KernelTimes, held_out: KernelTimes) -> None:
+        self.learned, self.held_out = learned, held_out
+        measured = [*learned.measured, *held_out.measured]
+        numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
+        self._place = {number: place for place, number in enumerate(sorted(numbers))}
+        self._inputs = [kernel_inputs(learned.kernels[number]) for number in self._place]
+        tables = Tables.of_alone(learned.measured)
+        training, self._examples = (
+            alone_examples([self._placed(kernel) for kernel in times.measured], tables)
+            for times in (learned, held_out)
+        )
+        self.data = Data(
+            (),
+            training,
+            self._examples,
+            Learned(tables.flags.columns, tables.decisions.columns),
+            tables.flags.table(),
+            tables.decisions.table(),
+        )
+
+    def trained(
+        self,
+        config: TrainingConfig,
+        shape: CostModelConfig,
+        seed: int,
+        part: Sequence[int] | None = None,
+    ) -> Network:
+        """Returns a network that has learned.
+
+        Args:
+            config: Settings of its training.
+            shape: Its shape.
+            seed: Seed of its parameters and of the order of the kernels.
+            part: Numbers of the kernels to learn from; None takes all.
+        """
+        data = self.data
+        if part is not None:
+            data = replace(data, training=[data.training[number] for number in part])
+        torch.manual_seed(seed)
+        model = new_model(self.data.columns, shape)
+        states = model.encoder.store()
+        states.add(self._inputs)
+        network = Network(model, Kernels(states, self._numbers))
+        train(*network, data, config, seed)
+        return network
+
+    @torch.inference_mode()
+    def log_seconds_of(self, network: Network, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Returns the predicted logarithms of the seconds of other kernels, alone, without flags.
+
+        Args:
+            network: The network; its store of kernels grows.
+            texts: HLO texts (``hlograph.profiling.kernel_modules``).
+        """
+        model, kernels = network
+        column, no_flags = model.conditions.index("alone"), torch.zeros(1, self.data.flags.shape[1])
+        predicted = []
+        for first in range(0, len(texts), _AT_ONCE):
+            inputs = [kernel_inputs(text) for text in texts[first : first + _AT_ONCE]]
+            numbers = torch.from_numpy(np.stack([kernel.numbers for kernel in inputs]))
+            which = torch.arange(len(kernels.states), len(kernels.states) + len(inputs))
+            kernels.states.add(inputs)
+            vectors = model.kernel_vectors(kernels.states, numbers, which)
+            seconds = model.log_seconds(vectors, numbers, no_flags.expand(len(inputs), -1))
+            predicted.append(seconds[:, column].double().numpy())
+        return np.concatenate(predicted)
+
+    def seconds(self, network: Network, *, learned: bool = False) -> Predicted:
+        """Returns the predicted seconds of the variants, alone with operands in the caches.
+
+        Args:
+            network: The network.
+            learned: True predicts the kernels to learn from, not the others.
+        """
+
+        def of_batch(batch: Batch, predicted: Tensor, _: Tensor) -> Tensor:
+            return network.model.plans(predicted, batch.plans, "alone").exp()
+
+        examples = self.data.training if learned else self._examples
+        return self._predicted(network, examples, of_batch)
+
+    def gains(self, network: Network) -> Predicted:
+        """Returns the predicted seconds of variants in those of the default.
+
+        Of the variants only the decisions are seen, not what jaxlib made of them.
+        """
+
+        def of_batch(batch: Batch, _: Tensor, vectors: Tensor) -> Tensor:
+            assert batch.alone is not None
+            decisions = self.data.decisions[batch.alone.decisions]
+            gains = log_gains(network.model, vectors, decisions, batch)
+            return torch.where(batch.first == torch.arange(len(gains)), 0.0, -gains).exp()
+
+        return self._predicted(network, self._examples, of_batch)
+
+    def boosted_trees(self, seed: int) -> Predicted:
+        """Returns the seconds that gradient-boosted trees predict by hand-made features.
+
+        These are the numbers and the opcodes of a kernel, and the flags.
+        """
+        MissingExtraError.check("paper", "lightgbm")
+        import lightgbm
+
+        batch = Batch.of(self.data.training)
+        known = batch.rows.log_seconds.isfinite().numpy()
+        features, prior = self._features(self.data.training)
+        target = batch.rows.log_seconds.numpy() - prior
+        dataset = lightgbm.Dataset(features[known], target[known])
+        threads = torch.get_num_threads()
+        trees = lightgbm.train({**_TREES, "seed": seed, "num_threads": threads}, dataset, _ROUNDS)
+        features, prior = self._features(self._examples)
+        log_seconds = torch.from_numpy(np.asarray(trees.predict(features)) + prior)
+        plans = Batch.of(self._examples).plans
+        summands = (log_seconds[plans.row] + plans.log_calls).exp()
+        seconds = torch.zeros(plans.num_plans, dtype=torch.float64).index_add(
+            0, plans.plan, summands
+        )
+        counts = [len(program.plans) for program in self._examples]
+        return [part.numpy() for part in seconds.split(counts)]
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        return torch.from_numpy(np.stack([kernel.numbers for kernel in self._inputs]))
+
+    @cached_property
+    def _opcodes(self) -> NDArray[np.float64]:
+        return np.stack([_opcodes(kernel) for kernel in self._inputs])
+
+    def _features(
+        self, examples: Sequence[ProgramExamples]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Returns the features of the rows of examples, and their predicted seconds by rates."""
+        plans = Batch.of(examples).plans
+        numbers = self._numbers[plans.kernel].double().numpy()
+        parts = (numbers, self._opcodes[plans.kernel], self.data.flags[plans.flags].numpy())
+        return np.concatenate(parts, axis=1), numbers[:, NUMBERS.index("log_alone")]
+
+    @torch.inference_mode()
+    def _predicted(
+        self,
+        network: Network,
+        examples: Sequence[ProgramExamples],
+        of_batch: Callable[[Batch, Tensor, Tensor], Tensor],
+    ) -> Predicted:
+        model, kernels = network
+        predicted: Predicted = []
+        for first in range(0, len(examples), _AT_ONCE):
+            some = examples[first : first + _AT_ONCE]
+            batch = Batch.of(some)
+            rows = model.of_batch(kernels.states, kernels.numbers, self.data.flags, batch.plans)
+            counts = [len(program.plans) for program in some]
+            predicted += [p.double().numpy() for p in of_batch(batch, *rows).split(counts)]
+        return predicted
+
+    def _placed(self, kernel: MeasuredKernel) -> MeasuredKernel:
+        return replace(kernel, variants=tuple(map(self._placed_variant, kernel.variants)))
+
+    def _placed_variant(self, variant: KernelVariant) -> KernelVariant:
+        kernels = (k._replace(number=self._place[k.number]) for k in variant.kernels)
+        return replace(variant, kernels=tuple(kernels))
+
+
+def _opcodes(kernel: KernelInputs) -> NDArray[np.float64]:
+    counts = np.bincount(kernel.nodes[:, 1].astype(np.int64), minlength=len(OPCODES) + 1)
+    return np.log1p(counts)

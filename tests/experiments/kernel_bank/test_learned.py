@@ -1,0 +1,78 @@
+"""Models that learn from a bank whose times are known."""
+
+import numpy as np
+import pytest
+
+from experiments.cost_model.settings import TrainingConfig
+from experiments.kernel_bank.comparison import errors
+from experiments.kernel_bank.learned import BankLearning
+from experiments.kernel_bank.networks import compared, doubts, ensemble
+from experiments.kernel_bank.settings import CompareConfig
+from models.config import CostModelConfig, GATConfig
+from tests.experiments.cost_model.data import KERNELS, seconds_of
+from tests.experiments.kernel_bank.data import DECISIONS, bank
+
+SHAPE = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=32, dropout=0.0)
+TRAINING = TrainingConfig(epochs=60, alone=8, learning_rate=1e-2)
+
+
+@pytest.fixture(scope="module")
+def learning():
+    return BankLearning(bank(60, 0), bank(12, 1, "b"))
+
+
+@pytest.fixture(scope="module")
+def network(learning):
+    return learning.trained(TRAINING, SHAPE, 0)
+
+
+def test_a_network_learns_what_decisions_bring(learning, network):
+    gains = np.array([np.log(each) for each in learning.gains(network)])
+    expected = np.log([1.0, *(factor for _, factor in DECISIONS.values())])
+    np.testing.assert_allclose(gains, np.broadcast_to(expected, gains.shape), atol=0.2)
+
+
+def test_a_network_learns_seconds(learning, network):
+    off = np.array(errors(learning.held_out.measured, learning.seconds(network)))
+    # Decisions that are in neither kernel nor flags cannot be seen.
+    assert np.abs(off[:, :2]).mean() < 0.3
+    again = learning.log_seconds_of(network, [KERNELS[5]])
+    assert again == pytest.approx(np.log(10 * seconds_of(5)), abs=0.7)
+
+
+def test_trees_learn_seconds(learning):
+    off = np.array(errors(learning.held_out.measured, learning.boosted_trees(0)))
+    assert np.abs(off[:, :2]).mean() < 0.3
+
+
+def test_parts_of_the_kernels_are_learned(learning):
+    few = TrainingConfig(epochs=1)
+    part = learning.trained(few, SHAPE, 0, range(8)).model.state_dict()
+    whole = learning.trained(few, SHAPE, 0).model.state_dict()
+    assert any((part[name] != whole[name]).any() for name in part)
+
+
+def test_doubt_is_how_far_members_are_apart():
+    members = [[np.array([1.0, 4.0])], [np.array([1.0, 1.0])]]
+    (mean,) = ensemble(members)
+    (doubt,) = doubts(members)
+    np.testing.assert_allclose(mean, [1, 2])
+    np.testing.assert_allclose(doubt, [0, np.log(2)])
+
+
+def test_all_models_are_compared():
+    config = CompareConfig(
+        seeds=(0, 1), ablations=True, training=TrainingConfig(epochs=2), model=SHAPE
+    )
+    models, doubt = compared(bank(20, 0), bank(9, 1, "b"), config).split("\n\n")
+    names = [row.split("|")[1].strip() for row in models.splitlines()[2:]]
+    assert names == [
+        *("no model", "number of instructions", "roofline of XLA's cost analysis"),
+        *("rates of work", "gradient-boosted trees"),
+        *("network, seed 0", "network, seed 0, decisions alone"),
+        *("network, seed 1", "network, seed 1, decisions alone", "ensemble of networks"),
+        *("without edges", "op counts, same trunk", "without scaled kernels"),
+        "half of the measurements by the other half",
+    ]
+    assert models.splitlines()[-1].split("|")[2].strip() == "1.000"
+    assert sum(int(row.split("|")[2]) for row in doubt.splitlines()[2:]) == 36
