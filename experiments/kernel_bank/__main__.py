@@ -3,6 +3,8 @@
     python -m experiments.kernel_bank record --out runs/bank --minutes 60
     python -m experiments.kernel_bank pack --folders runs/bank --out runs/kernel_times
     python -m experiments.kernel_bank compare --data runs/kernel_times
+    python -m experiments.kernel_bank choose --data runs/kernel_times --out runs/chosen.txt
+    python -m experiments.kernel_bank curve --data runs/kernel_times
     python -m experiments.kernel_bank context --data runs/kernel_times --programs runs/plan_times
 
 A recording goes on with the same --out, also after it was killed.
@@ -18,21 +20,28 @@ import tyro
 
 from experiments.evaluate.run_folder import REFUSED, run_in_folder, save_provenance
 from experiments.kernel_bank.settings import (
+    ChooseConfig,
     CompareConfig,
     ContextConfig,
+    CurveConfig,
     PackConfig,
     RecordKernelsConfig,
 )
 from hlograph.errors import HloError
+from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
     from experiments.kernel_bank.collecting import Progress
 
-_Config = RecordKernelsConfig | PackConfig | CompareConfig | ContextConfig
+_Config = (
+    RecordKernelsConfig | PackConfig | CompareConfig | ChooseConfig | CurveConfig | ContextConfig
+)
 _COMMANDS = (
     Annotated[RecordKernelsConfig, tyro.conf.subcommand("record")]
     | Annotated[PackConfig, tyro.conf.subcommand("pack")]
     | Annotated[CompareConfig, tyro.conf.subcommand("compare")]
+    | Annotated[ChooseConfig, tyro.conf.subcommand("choose")]
+    | Annotated[CurveConfig, tyro.conf.subcommand("curve")]
     | Annotated[ContextConfig, tyro.conf.subcommand("context")]
 )
 
@@ -57,6 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(_packed(config))
             case CompareConfig():
                 print(_compared(config))
+            case ChooseConfig():
+                print(_chosen(config))
+            case CurveConfig():
+                print(_curve(config))
             case ContextConfig():
                 print(_in_context(config))
     except HloError as error:
@@ -106,6 +119,27 @@ def _compared(config: CompareConfig) -> str:
 
     learned = kernel_times.load("train", folder=config.data)
     return compared(learned, kernel_times.load(*config.splits, folder=config.data), config)
+
+
+def _chosen(config: ChooseConfig) -> str:
+    from experiments.kernel_bank.choosing import chosen
+    from experiments.kernel_bank.origins import origins
+    from hlograph.corpus import kernel_times
+
+    learned = kernel_times.load("train", folder=config.data)
+    validation = kernel_times.load("validation", folder=config.data)
+    kernels = chosen(learned, validation, origins(), config)
+    write_text_atomically(config.out, "".join(f"{kernel.digest}\n" for kernel in kernels))
+    return f"{len(kernels):,} kernels are in {config.out}"
+
+
+def _curve(config: CurveConfig) -> str:
+    from experiments.kernel_bank.choosing import curve
+    from hlograph.corpus import kernel_times
+
+    learned = kernel_times.load("train", folder=config.data)
+    validation = kernel_times.load("validation", folder=config.data)
+    return curve(learned, validation, kernel_times.load(*config.splits, folder=config.data), config)
 
 
 def _in_context(config: ContextConfig) -> str:

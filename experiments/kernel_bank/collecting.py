@@ -110,6 +110,9 @@ def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
     """
     kernels = origins(config.seed)
     rare = with_rare_opcodes(kernels)
+    if config.chosen:
+        of_digest = {origin.digest: origin for origin in kernels}
+        kernels = [of_digest[digest] for digest in config.chosen.read_text().split()]
     for first in range(0, config.draws, _AT_ONCE):
         for origin in kernels[config.part :: config.parts]:
             times = _OF_RARE if origin in rare else 1

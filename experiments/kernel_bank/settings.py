@@ -35,6 +35,8 @@ class RecordKernelsConfig:
     """Number of this part of the kernels, from 0; each machine of several records another part."""
     parts: int = 1
     """Number of parts. Folders of parts of one machine become one data set."""
+    chosen: Path | None = None
+    """File of the kernels to draw from, as ``choose`` writes it; None takes all."""
     workers: int = 2
     """Worker processes; compilations run side by side, measurements alone."""
 
@@ -70,6 +72,50 @@ class CompareConfig:
     ablations: bool = False
     """Whether networks are compared that lack the graph's edges, its nodes' features, or kernels
     of other sizes to learn from."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Settings of the training of networks."""
+    model: CostModelConfig = field(default_factory=CostModelConfig)
+    """Shape of the networks."""
+
+
+@dataclass(frozen=True)
+class ChooseConfig:
+    """Chooses the kernels to measure next, for ``record --chosen``.
+
+    Networks learn from the train split. Kernels are worth the more, the more the networks
+    disagree about them, and the more wrong they are on the validation split about kernels with the
+    same opcodes.
+    """
+
+    out: Path
+    """File to write, with a line for each kernel."""
+    data: Path | None = None
+    """Folder of the data set; None takes the one of the corpus."""
+    kernels: int = 1000
+    """Number of kernels."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Seeds of the networks, two or more."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Settings of the training of networks."""
+    model: CostModelConfig = field(default_factory=CostModelConfig)
+    """Shape of the networks."""
+
+
+@dataclass(frozen=True)
+class CurveConfig:
+    """Shows how much more is learned from kernels that were chosen than from random ones.
+
+    The kernels are those of the train split, as if they were measured in rounds, each with as many
+    as there were before. Errors on the validation split help to choose, and other splits show what
+    it brought.
+    """
+
+    data: Path | None = None
+    """Folder of the data set; None takes the one of the corpus."""
+    splits: tuple[Split, ...] = ("test",)
+    """Splits to compare on."""
+    seeds: tuple[int, ...] = (0, 1)
+    """Seeds of the networks, two or more."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training of networks."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

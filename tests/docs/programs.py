@@ -109,8 +109,10 @@ PROGRAMS: dict[str, Program] = {
         split="test-unseen",
     ),
     "experiments.kernel_bank": Program(reason="each subcommand has a line", bare=False),
+    "experiments.kernel_bank choose": Program(reason=_TESTED),
     "experiments.kernel_bank compare": Program(reason=_TESTED),
     "experiments.kernel_bank context": Program(reason=_TESTED),
+    "experiments.kernel_bank curve": Program(reason=_TESTED),
     "experiments.kernel_bank pack": Program(reason=_TESTED),
     "experiments.kernel_bank record": Program(_flags("--out OUT/bank --kernels 1 --draws 1")),
     "experiments.paper": Program(

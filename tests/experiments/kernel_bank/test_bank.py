@@ -82,14 +82,16 @@ def test_recordings_become_a_data_set_and_a_table(bank, tmp_path, capsys):
 
 
 def test_kernels_of_held_out_programs_are_left_out(bank, tmp_path, monkeypatch):
-    monkeypatch.setattr(collecting, "origins", lambda seed: ORIGINS[1:2])
+    chosen = tmp_path / "chosen.txt"
+    chosen.write_text(f"{ORIGINS[1].digest}\n")
+    monkeypatch.setattr(collecting, "origins", lambda seed: ORIGINS)
     default, *_ = next(r for r in recordings(bank[0]) if r["origin"] == digest_of(TEXTS[1]))[
         "variants"
     ]
     held_out = frozenset(unconfigured(text) for text, *_ in default["kernels"])
     monkeypatch.setattr(collecting, "held_out_texts", lambda: held_out)
     arguments = ["record", "--out", str(tmp_path), "--draws", "1", "--decisions", "0"]
-    assert main(arguments) == 0
+    assert main([*arguments, "--chosen", str(chosen)]) == 0
     (only,) = recordings(tmp_path)
     assert (only["origin"], only["left_out"]) == (ORIGINS[1].digest, "held out")
 

@@ -1,0 +1,148 @@
+"""Choice of the kernels to measure next: where networks disagree, of kinds that they get wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from random import Random
+from statistics import fmean
+
+import numpy as np
+
+from experiments.cost_model.ranking import interval_of_mean
+from experiments.evaluate.results import markdown_table
+from experiments.kernel_bank.comparison import errors, of_families
+from experiments.kernel_bank.learned import BankLearning, Network, Predicted
+from experiments.kernel_bank.networks import doubts, ensemble
+from experiments.kernel_bank.origins import Origin, opcodes_of
+from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
+from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+
+_ROUNDS = 4
+
+
+class Wrongness:
+    """How wrong predictions are about kernels with each opcode, on kernels that were held out.
+
+    Args:
+        times: The kernels, of which the default's texts count.
+        predicted: Predictions for them.
+    """
+
+    def __init__(self, times: KernelTimes, predicted: Predicted) -> None:
+        of_opcode: dict[str, list[float]] = defaultdict(list)
+        off = [fmean(np.abs(each)) for each in errors(times.measured, predicted)]
+        for kernel, error in zip(times.measured, off, strict=True):
+            for opcode in opcodes_of(default_text(times.kernels, kernel)):
+                of_opcode[opcode].append(error)
+        self._usual = fmean(off)
+        # As if each opcode had a kernel that is wrong as usual: a few kernels say little.
+        self._of_opcode = {opcode: fmean([*of, self._usual]) for opcode, of in of_opcode.items()}
+
+    def __call__(self, text: str) -> float:
+        """Returns the expected logarithm of the factor by which seconds are off, for a kernel."""
+        opcodes = opcodes_of(text)
+        return fmean([self._of_opcode.get(o, self._usual) for o in opcodes] or [self._usual])
+
+
+def default_text(kernels: Sequence[str], kernel: MeasuredKernel) -> str:
+    """Returns the texts of what jaxlib made of a kernel by default."""
+    return "\n".join(kernels[made.number] for made in kernel.variants[0].kernels)
+
+
+def chosen(
+    learned: KernelTimes, held_out: KernelTimes, origins: Iterable[Origin], config: ChooseConfig
+) -> list[Origin]:
+    """Returns kernels to draw from next, those that teach most first.
+
+    Args:
+        learned: Kernels to learn from.
+        held_out: Kernels to find errors on, of the validation split.
+        origins: Kernels to choose from; only those for training are chosen.
+        config: Settings.
+    """
+    learning = BankLearning(learned, held_out)
+    networks = [learning.trained(config.training, config.model, seed) for seed in config.seeds]
+    wrong = Wrongness(held_out, ensemble([learning.seconds(each) for each in networks]))
+    candidates = [origin for origin in origins if origin.split == "train"]
+    texts = [origin.text for origin in candidates]
+    doubt = np.std([learning.log_seconds_of(each, texts) for each in networks], axis=0)
+    worth = doubt * np.array([wrong(text) for text in texts])
+    return [candidates[number] for number in np.argsort(-worth)[: config.kernels]]
+
+
+def curve(
+    learned: KernelTimes, validation: KernelTimes, held_out: KernelTimes, config: CurveConfig
+) -> str:
+    """Returns how orders and errors improve with kernels to learn from, as Markdown.
+
+    In each round the number of kernels doubles, by choice or at random, up to all of them.
+
+    Args:
+        learned: Kernels to learn from, and to choose from.
+        validation: Kernels whose errors choose.
+        held_out: Kernels to compare on.
+        config: Settings.
+    """
+    rounds = _Rounds(learned, validation, held_out, config)
+    order = list(range(len(learned.measured)))
+    Random(config.seeds[0]).shuffle(order)
+    sizes = [len(order) >> number for number in range(_ROUNDS, -1, -1)]
+    networks, row = rounds.learned(order[: sizes[0]])
+    rows, by_choice = [(f"{sizes[0]:,}", "at random", *row)], order[: sizes[0]]
+    for size in sizes[1:-1]:
+        more = rounds.following(networks, by_choice, size - len(by_choice))
+        by_choice = [*by_choice, *more]
+        networks, row = rounds.learned(by_choice)
+        rows.append((f"{size:,}", "by choice", *row))
+        rows.append((f"{size:,}", "at random", *rounds.learned(order[:size])[1]))
+    rows.append((f"{sizes[-1]:,}", "all", *rounds.learned(order)[1]))
+    heads = ("kernels", "taken", "Kendall's tau", "95 % interval", "off by, at 50 %", "at 90 %")
+    return markdown_table(heads, rows)
+
+
+class _Rounds:
+    """Networks that learn from parts of the kernels, and what they choose."""
+
+    def __init__(
+        self,
+        learned: KernelTimes,
+        validation: KernelTimes,
+        held_out: KernelTimes,
+        config: CurveConfig,
+    ) -> None:
+        self._config, self._validation, self._measured = config, validation, held_out.measured
+        both = [*validation.measured, *held_out.measured]
+        self._learning = BankLearning(learned, replace(held_out, measured=both))
+
+    def learned(self, part: Sequence[int]) -> tuple[list[Network], tuple[str, ...]]:
+        """Returns networks that learned from a part of the kernels, and how good they are."""
+        config = self._config
+        networks = [
+            self._learning.trained(config.training, config.model, seed, part)
+            for seed in config.seeds
+        ]
+        predicted = self._predicted(networks)[len(self._validation.measured) :]
+        taus = of_families(self._measured, predicted, lambda ranking: ranking.tau)
+        low, high = interval_of_mean(taus)
+        off = np.exp(np.abs(np.concatenate(errors(self._measured, predicted))))
+        return networks, (
+            f"{fmean(taus):.3f}",
+            f"{low:.3f} to {high:.3f}",
+            *(f"{np.percentile(off, percent):.2f}" for percent in (50, 90)),
+        )
+
+    def following(self, networks: Sequence[Network], part: Sequence[int], more: int) -> list[int]:
+        """Returns the kernels that teach most beside those of a part."""
+        learning, times = self._learning, self._learning.learned
+        predicted = self._predicted(networks)[: len(self._validation.measured)]
+        wrong = Wrongness(self._validation, predicted)
+        doubt = doubts([learning.seconds(network, learned=True) for network in networks])
+        pairs = zip(doubt, times.measured, strict=True)
+        worth = np.array([fmean(d) * wrong(default_text(times.kernels, k)) for d, k in pairs])
+        worth[list(part)] = -np.inf
+        return [int(number) for number in np.argsort(-worth)[:more]]
+
+    def _predicted(self, networks: Sequence[Network]) -> Predicted:
+        return ensemble([self._learning.seconds(network) for network in networks])
