@@ -139,7 +139,7 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
     from experiments.cost_model.examples import load_data
 
-    data = load_data(config.data, config.learn_from)
+    data = load_data(config.data, config.learn_from, config.bank)
     comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from experiments.cost_model.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
-from hlograph.corpus import plan_times
-from hlograph.corpus.kernel_times import MeasuredKernel
+from hlograph.corpus import kernel_times, plan_times
+from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.corpus.plan_times import PlanTime, PlanTimes
 from hlograph.plans.knobs import stage_of
 from models.cost_model import PlanBatch
@@ -167,19 +167,11 @@ class Tables(NamedTuple):
     decisions: WordTable
 
     @classmethod
-    def of(cls, plans: Sequence[PlanTime]) -> Tables:
-        """Returns tables with the columns that some plans need."""
-        return cls(
-            WordTable.of(flag_words(plan.flags) for plan in plans),
-            WordTable(()),
-        )
-
-    @classmethod
-    def of_alone(cls, kernels: Sequence[MeasuredKernel]) -> Tables:
-        """Returns tables with the columns that the variants of some kernels need."""
+    def of(cls, plans: Sequence[PlanTime], kernels: Sequence[MeasuredKernel] = ()) -> Tables:
+        """Returns tables with the columns that some plans, and kernels alone, need."""
         variants = [variant for kernel in kernels for variant in kernel.variants]
         return cls(
-            WordTable.of(flag_words(variant.flags) for variant in variants),
+            WordTable.of(flag_words(each.flags) for each in (*plans, *variants)),
             WordTable.of(decision_words(variant.decisions) for variant in variants),
         )
 
@@ -204,6 +196,22 @@ def alone_examples(kernels: Sequence[MeasuredKernel], tables: Tables) -> list[Pr
         alone = Alone(torch.tensor(cold, dtype=torch.float32), torch.tensor(rows))
         found.append(replace(program, alone=alone))
     return found
+
+
+def moved(kernel: MeasuredKernel, place: Callable[[int], int]) -> MeasuredKernel:
+    """Returns a kernel of the bank whose texts have other numbers.
+
+    Args:
+        kernel: The kernel.
+        place: Returns the new number of a text.
+    """
+    return replace(
+        kernel,
+        variants=tuple(
+            replace(v, kernels=tuple(k._replace(number=place(k.number)) for k in v.kernels))
+            for v in kernel.variants
+        ),
+    )
 
 
 def alone_plans(kernel: MeasuredKernel, name: str) -> list[PlanTime]:
@@ -300,7 +308,9 @@ class Data:
 
 
 def load_data(
-    folder: Path | None = None, learn_from: Sequence[plan_times.Split] = ("train",)
+    folder: Path | None = None,
+    learn_from: Sequence[plan_times.Split] = ("train",),
+    bank: Path | None = None,
 ) -> Data:
     """Loads the data set of plan times as examples.
 
@@ -308,22 +318,26 @@ def load_data(
         folder: Folder of the data set; None takes the one of the corpus.
         learn_from: Splits to learn from. Those that models are compared on are ``validation`` and
             ``test``.
+        bank: Folder of a bank of kernels, whose train split is learned from, too.
 
     Raises:
         HloError: There is no data set.
     """
     learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load("validation", "test", folder=folder)
-    tables = Tables.of(learned.plans)
+    alone = kernel_times.load("train", folder=bank) if bank else KernelTimes((), ())
+    tables = Tables.of(learned.plans, alone.measured)
     training, held_out = (
         [program for program in examples(times, tables) if len(program.plans) >= _LEAST_PLANS]
         for times in (learned, others)
     )
+    behind = [moved(kernel, lambda n: len(learned.kernels) + n) for kernel in alone.measured]
+    training += alone_examples(behind, tables)
     return Data(
-        learned.kernels,
+        [*learned.kernels, *alone.kernels],
         training,
         held_out,
-        Learned(tables.flags.columns),
+        Learned(tables.flags.columns, tables.decisions.columns),
         tables.flags.table(),
         tables.decisions.table(),
     )

@@ -117,6 +117,8 @@ class TrainCostModelConfig:
     """Folder of the data set; None takes the one of the corpus."""
     learn_from: tuple[LearningSplit, ...] = ("train",)
     """Splits to learn from."""
+    bank: Path | None = None
+    """Folder of a bank of kernels, of which the train split is learned from, too."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

@@ -19,12 +19,13 @@ from experiments.cost_model.examples import (
     ProgramExamples,
     Tables,
     alone_examples,
+    moved,
 )
 from experiments.cost_model.kernel_inputs import NUMBERS, KernelInputs, kernel_inputs
 from experiments.cost_model.predictor import new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import Batch, log_gains, train
-from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
+from hlograph.corpus.kernel_times import KernelTimes
 from hlograph.errors import MissingExtraError
 from hlograph.graph.vocabulary import OPCODES
 from models.config import CostModelConfig
@@ -68,11 +69,11 @@ class BankLearning:
         self.learned, self.held_out = learned, held_out
         measured = [*learned.measured, *held_out.measured]
         numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
-        self._place = {number: place for place, number in enumerate(sorted(numbers))}
-        self._inputs = [kernel_inputs(learned.kernels[number]) for number in self._place]
-        tables = Tables.of_alone(learned.measured)
+        place = {number: place for place, number in enumerate(sorted(numbers))}
+        self._inputs = [kernel_inputs(learned.kernels[number]) for number in place]
+        tables = Tables.of((), learned.measured)
         training, self._examples = (
-            alone_examples([self._placed(kernel) for kernel in times.measured], tables)
+            alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
             for times in (learned, held_out)
         )
         self.data = Data(
@@ -217,13 +218,6 @@ class BankLearning:
             counts = [len(program.plans) for program in some]
             predicted += [p.double().numpy() for p in of_batch(batch, *rows).split(counts)]
         return predicted
-
-    def _placed(self, kernel: MeasuredKernel) -> MeasuredKernel:
-        return replace(kernel, variants=tuple(map(self._placed_variant, kernel.variants)))
-
-    def _placed_variant(self, variant: KernelVariant) -> KernelVariant:
-        kernels = (k._replace(number=self._place[k.number]) for k in variant.kernels)
-        return replace(variant, kernels=tuple(kernels))
 
 
 def _opcodes(kernel: KernelInputs) -> NDArray[np.float64]:

@@ -11,11 +11,13 @@ from experiments.cost_model.examples import Data, Learned, Tables, examples, loa
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import listwise
-from hlograph.corpus.json_lines import dump
+from hlograph.corpus import kernel_times, plan_times
+from hlograph.corpus.json_lines import dump, save_splits
 from hlograph.errors import DamagedFileError
 from hlograph.profiling.kernel_modules import KernelModule
 from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS, seconds_of, times
+from tests.experiments.kernel_bank.data import bank
 
 SMALL = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=32, dropout=0.0)
 
@@ -132,6 +134,30 @@ def test_models_of_a_folder_are_loaded(tmp_path):
     assert [one.name for one in found.training] == ["train program 0", "train program 1"]
     assert len(found.held_out) == 4
     assert found.columns == Learned(("wide=true",))
+    assert all(program.alone is None for program in found.training)
+
+
+def test_kernels_of_a_bank_are_learned_behind_those_of_plans(tmp_path):
+    plans, alone = tmp_path / "plans", tmp_path / "bank"
+    for folder, contents in (
+        (plans, {s: [p.to_json() for p in times(1, 12, 0).plans] for s in plan_times.SPLITS}),
+        (alone, {s: [k.to_json() for k in bank(3, 0).measured] for s in kernel_times.SPLITS}),
+    ):
+        save_splits(folder, KERNELS, contents)
+    found = load_data(plans, bank=alone)
+    (program, *kernels) = found.training
+    assert program.alone is None
+    assert [len(kernel.plans) for kernel in kernels] == [4, 4, 4]
+    assert found.kernels == [*KERNELS, *KERNELS]
+    for kernel, measured in zip(kernels, bank(3, 0).measured, strict=True):
+        number = measured.variants[0].kernels[0].number
+        assert set(kernel.batch.kernel.tolist()) == {len(KERNELS) + number}
+        assert kernel.alone
+        # Cold runs take three times as long, and the flag makes kernels twice as fast.
+        factors = (kernel.alone.log_cold - kernel.log_seconds).exp()
+        assert factors.tolist() == pytest.approx([3] * 4, rel=1e-4)
+        assert kernel.log_ratios[1].exp().item() == pytest.approx(2, rel=1e-4)
+    assert {"flags wide=true", "fusion unfuse", "kernel partitions 2"} < {*found.columns.decisions}
 
 
 def test_a_new_model_predicts_about_the_analytical_seconds():
