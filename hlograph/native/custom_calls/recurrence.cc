@@ -312,6 +312,20 @@ int64_t CountParts(int64_t rows, int64_t threads) {
   return std::min(rows, ((least - 1) / threads + 1) * threads);
 }
 
+// About what a part of so many rows takes.
+double NanosecondsOf(const Recurrence& recurrence, int64_t rows) {
+  constexpr double kOfAProduct = 0.01, kOfAnElement = 0.1;
+  const std::vector<RecurrenceStatement>& statements = recurrence.program.statements;
+  double nanoseconds = 0;
+  for (const RecurrenceStatement& statement : statements) {
+    const double of_a_column = statement.kind == Kind::kDot
+                                   ? kOfAProduct * statements[statement.values[0]].columns
+                                   : kOfAnElement;
+    nanoseconds += of_a_column * statement.columns;
+  }
+  return nanoseconds * rows * recurrence.steps;
+}
+
 ffi::Error Recur(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::RemainingRets results,
                  std::string_view text, int64_t steps, int64_t rows, bool reversed) {
   constexpr int64_t kMost = int64_t{1} << 31;
@@ -331,12 +345,12 @@ ffi::Error Recur(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::Remain
       return Refusal("expected arrays of 32-bit floats for the statements of an iteration");
     }
     const int64_t parts = CountParts(rows, std::max<int64_t>(pool.num_threads(), 1));
-    constexpr double kLong = 1e6;  // nanoseconds: each part is worth a thread
-    ForPoolRanges(pool, parts, kLong, [&](int64_t part, int64_t end) {
-      for (; part < end; ++part) {
-        RecurrencePart(recurrence, part * rows / parts, (part + 1) * rows / parts).Compute();
-      }
-    });
+    ForPoolRanges(
+        pool, parts, NanosecondsOf(recurrence, rows / parts), [&](int64_t part, int64_t end) {
+          for (; part < end; ++part) {
+            RecurrencePart(recurrence, part * rows / parts, (part + 1) * rows / parts).Compute();
+          }
+        });
     return ffi::Error::Success();
   });
 }

@@ -33,12 +33,6 @@ bool IsKernelLength(int64_t length) {
   return length == 1;
 }
 
-// What the last dimension of an array has, and the number of rows along it.
-int64_t LastOf(const Instruction* array) { return SizesOf(array).back(); }
-int64_t RowsOf(const Instruction* array) {
-  return SizeOf(array) / std::max<int64_t>(LastOf(array), 1);
-}
-
 bool IsOfReal(const Instruction* fft) {
   return fft->fft_type() == xla::FftType::RFFT || fft->fft_type() == xla::FftType::IRFFT;
 }
@@ -64,8 +58,8 @@ bool HasArrays(const Instruction* fft) {
   const int64_t last = lengths.back(), spectrum = last / 2 + 1;
   return operand->shape().element_type() == (from_real ? real : complex) &&
          fft->shape().element_type() == (to_real ? real : complex) &&
-         LastOf(operand) == (to_real ? spectrum : last) &&
-         LastOf(fft) == (from_real ? spectrum : last);
+         ColumnsOf(operand) == (to_real ? spectrum : last) &&
+         ColumnsOf(fft) == (from_real ? spectrum : last);
 }
 
 bool IsTransform(const Instruction* fft) {
@@ -94,7 +88,7 @@ Instruction* GivenRows(Instruction* fft) {
   const int64_t last = RankOf(rows) - 1;
   if (!IsPlain(given) || RankOf(given) != RankOf(rows) || !SameType(given, rows) ||
       !SameElsewhere(given->shape(), rows->shape(), last) || !IsConstantOf(value, 0) ||
-      LastOf(given) == 0 || LastOf(given) > LastOf(rows)) {
+      ColumnsOf(given) == 0 || ColumnsOf(given) > ColumnsOf(rows)) {
     return rows;
   }
   const bool is_at_end = absl::c_all_of(rows->padding_config().dimensions(), [](const auto& of) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "hlograph/native/rewrites/forms/forms.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/service/hlo.pb.h"
@@ -22,6 +23,15 @@ xla::Shape InUsualLayout(const xla::Shape& shape) {
 }
 
 }  // namespace
+
+int64_t ColumnsOf(const Instruction* array) {
+  return RankOf(array) == 0 ? 1 : array->shape().dimensions().back();
+}
+
+int64_t RowsOf(const Instruction* array) {
+  const int64_t columns = ColumnsOf(array);
+  return columns == 0 ? 0 : SizeOf(array) / columns;
+}
 
 std::string KernelRule::kernel() const { return absl::StrCat("hlograph.kernel.", kernel_); }
 

@@ -40,6 +40,11 @@ class KernelRule : public InstructionRule {
   std::string kernel_;
 };
 
+// An array as a matrix: the size of its last dimension, 1 for a scalar, and the number of rows
+// along it, 0 if they are empty.
+int64_t ColumnsOf(const Instruction* array);
+int64_t RowsOf(const Instruction* array);
+
 // Attributes of a call: MLIR's text of a dictionary.
 class CallAttributes {
  public:

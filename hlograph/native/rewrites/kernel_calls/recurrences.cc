@@ -35,19 +35,8 @@ namespace {
 using Opcode = xla::HloOpcode;
 
 constexpr int64_t kSmallestMatrix = 1 << 6;  // of a dot for each row
-constexpr int64_t kLargestKnown = int64_t{1}
-                                  << 25;  // elements of what is computed for all iterations
+constexpr int64_t kLargestKnown = 1 << 25;   // elements, of what is computed for all iterations
 constexpr int64_t kMostStatements = 512;
-
-// Columns of an array as a matrix, whose last dimension they are.
-int64_t ColumnsOf(const Instruction* array) {
-  return RankOf(array) == 0 ? 1 : array->shape().dimensions().back();
-}
-
-int64_t RowsOf(const Instruction* array) {
-  const int64_t columns = ColumnsOf(array);
-  return columns == 0 ? 0 : SizeOf(array) / columns;
-}
 
 bool IsOf(const Instruction* array, xla::PrimitiveType type) {
   return array->shape().IsArray() && array->shape().element_type() == type;
