@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
+from hlograph.graph.heads import LANES, Heads, HeadWeights
 from models.action_axes import ActionAxis
 from models.config import HeadsConfig
 from models.encoder import Encoder, StateStore
@@ -77,6 +78,15 @@ class ActorCritic(nn.Module):
         logits = self.policy_head(features[:, : self._policy_inputs])
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)
 
+    @torch.no_grad()
+    def fused_heads(self) -> Heads | None:
+        """Returns the heads as fused code with the present parameters; None if there is none."""
+        policy, value = _arrays(self.policy_head), _arrays(self.value_head)
+        device = next(self.policy_head.parameters()).device
+        if device.type != "cpu" or any(len(h.hidden) % LANES for h in (policy, value)):
+            return None
+        return Heads(policy, value, MASKED_LOGIT)
+
 
 def masked_log_probs(logits: Tensor, mask: Tensor) -> Tensor:
     """Returns log-probabilities of logits [B, A], with masked actions at `MASKED_LOGIT`."""
@@ -97,7 +107,9 @@ def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:
 
     The CPU's generator draws for every device, so a seed means the same on all of them.
     """
-    return torch.multinomial(log_probs.exp().cpu(), 1, generator=generator).squeeze(1)
+    shares = log_probs.cpu().double().exp().cumsum(1)
+    drawn = torch.rand(len(shares), 1, dtype=torch.float64, generator=generator) * shares[:, -1:]
+    return (shares <= drawn).sum(1)
 
 
 def _head(width: int, hidden: int, outputs: int, final_gain: float) -> nn.Sequential:
@@ -108,3 +120,7 @@ def _head(width: int, hidden: int, outputs: int, final_gain: float) -> nn.Sequen
         nn.init.orthogonal_(layer.weight, gain)
         nn.init.zeros_(layer.bias)
     return head
+
+
+def _arrays(head: nn.Sequential) -> HeadWeights:
+    return HeadWeights(*(parameter.numpy(force=True) for parameter in head.parameters()))

@@ -19,11 +19,15 @@ def has_fused_code(layer: GATv2, nodes: Tensor) -> bool:
     return is_plain and is_residual and layer.out_channels in attention.HEAD_WIDTHS
 
 
-def project(layer: GATv2, nodes: Tensor) -> Tensor:
-    """Projects nodes as sources and as targets, float32 [N, 2 * width], in one product."""
+def projection(layer: GATv2) -> tuple[Tensor, Tensor]:
+    """Returns weight and bias that project nodes as sources and as targets, in one product."""
     left, right = layer.lin_l, layer.lin_r
-    weight = torch.cat([left.weight, right.weight])
-    return nn.functional.linear(nodes, weight, torch.cat([left.bias, right.bias]))
+    return torch.cat([left.weight, right.weight]), torch.cat([left.bias, right.bias])
+
+
+def project(layer: GATv2, nodes: Tensor) -> Tensor:
+    """Projects nodes as sources and as targets, float32 [N, 2 * width]."""
+    return nn.functional.linear(nodes, *projection(layer))
 
 
 def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: Tensor) -> Tensor:

@@ -21,8 +21,7 @@ from models.refined_graphs import Round
 class GraphBlock(nn.Module, ABC):
     """Layer that works on one round of distinct neighbourhoods.
 
-    It has two halves: `sources` depends on a node alone, so an incremental encoder keeps it;
-    `onward` depends on the neighbourhood.
+    It has two halves: `sources` depends on a node alone, `onward` on the neighbourhood.
     """
 
     def __init__(self, width: int) -> None:
@@ -47,10 +46,6 @@ class GraphBlock(nn.Module, ABC):
     def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Runs the second half of `forward`, with the `sources` of the same nodes."""
 
-    def keeps_sources(self, nodes: Tensor) -> bool:
-        """Returns True if the halves can be computed separately on the nodes' device."""
-        return nodes.device.type == "cpu"
-
 
 class GATBlock(GraphBlock):
     """Layer of GATv2 (Brody, Alon, Yahav 2022, arXiv:2105.14491) with edge features."""
@@ -64,7 +59,7 @@ class GATBlock(GraphBlock):
 
         Both compute the same function, with other rounding.
         """
-        if self.keeps_sources(nodes):
+        if has_fused_code(self.attention, nodes):
             return super().forward(nodes, part, labels)
         normed = self.norm(nodes)
         ends = torch.stack([part.source.long(), part.rows()])
@@ -78,10 +73,6 @@ class GATBlock(GraphBlock):
     def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Aggregates by attention, with fused code."""
         return attend(self.attention, nodes, sources, part, labels)
-
-    def keeps_sources(self, nodes: Tensor) -> bool:
-        """Returns True if there is fused code."""
-        return has_fused_code(self.attention, nodes)
 
 
 class MessageBlock(GraphBlock):

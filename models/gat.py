@@ -13,9 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.blocks import GraphBlock, blocks_of
-from models.config import GATConfig
+from hlograph.graph import pooling
+from hlograph.graph.encoding import (
+    AttentionLayer,
+    EncoderWeights,
+    GraphEncoder,
+    Normalised,
+)
+from models.attention import has_fused_code, projection
+from models.blocks import GATBlock, GraphBlock, blocks_of
+from models.config import LOG_COUNT_SCALE, GATConfig
 from models.encoder import Encoder, IncrementalEncoder
+from models.gatv2 import GATv2
 from models.graph_view import POSITION_BUCKETS, GraphSchema, GraphView
 from models.pooling import Pooling
 from models.refined_graphs import Block, Members, RefinedGraphs
@@ -91,10 +100,39 @@ class GATEncoder(Encoder):
         return (labels + self.edge_position.weight).flatten(0, 1)
 
     def incremental(self, states: RefinedGraphs) -> IncrementalEncoder:
-        """Returns an encoder of added states, which on a CPU encodes only nodes that are new."""
-        if all(layer.keeps_sources(self.opcode.weight) for layer in self.blocks()):
-            return IncrementalGATEncoder(self, states)
-        return super().incremental(states)
+        """Returns an encoder of added states; fused code encodes only nodes that are new."""
+        weights = self.fused_weights()
+        if weights is None:
+            return super().incremental(states)
+        return IncrementalGATEncoder(self, states, GraphEncoder(states.refinement, weights))
+
+    @torch.no_grad()
+    def fused_weights(self) -> EncoderWeights | None:
+        """Returns the parameters for fused code; None if there is none for this encoder."""
+        layers, labels, pooled = list(self.blocks()), self.edge_labels(), self.pooling
+        if not pooling.fits(pooled.shape):
+            return None
+        attention = [
+            _attention(block, labels)
+            for block in layers
+            if isinstance(block, GATBlock) and has_fused_code(block.attention, labels)
+        ]
+        if len(attention) < len(layers):
+            return None
+        embeddings, features = [self.node_type, self.opcode], None
+        if self.element_type is not None:
+            embeddings.append(self.element_type)
+            features = self.node_features
+        return EncoderWeights(
+            embeddings=[_array(embedding.weight) for embedding in embeddings],
+            features=np.zeros((0, 0), np.float32) if features is None else _array(features.weight),
+            features_bias=np.zeros(0, np.float32) if features is None else _array(features.bias),
+            layers=attention,
+            negative_slope=GATv2.negative_slope,
+            pooling=_normalised(pooled.norm, *pooled.projection()),
+            shape=pooled.shape,
+            count_scale=LOG_COUNT_SCALE,
+        )
 
     def blocks(self) -> Iterator[GraphBlock]:
         """Yields the layers with their type."""
@@ -104,74 +142,43 @@ class GATEncoder(Encoder):
 
 
 class IncrementalGATEncoder(IncrementalEncoder):
-    """Incremental encoder that keeps the vectors of all colours of all rounds.
+    """Incremental encoder with fused code, which keeps the vectors of all colours of all rounds.
 
     A pass changes a few instructions, so the state after it has few neighbourhoods that the state
     before it did not have.
     """
 
-    def __init__(self, encoder: GATEncoder, states: RefinedGraphs) -> None:
+    def __init__(self, encoder: GATEncoder, states: RefinedGraphs, fused: GraphEncoder) -> None:
         super().__init__(encoder, states)
-        self._gat, self._graphs = encoder, states
-        self._sources = [_Rows() for _ in encoder.blocks()]
-        self._nodes = [_Rows() for _ in range(len(self._sources) + 1)]
-        self._summands = _Rows()
-        with torch.inference_mode():
-            self._labels = encoder.edge_labels()
+        self._graphs, self._fused = states, fused
 
-    @torch.inference_mode()
     def new_vectors(self) -> Tensor:
         """Encodes the states added since the last call, float32 [G, width]."""
-        self._encode_new_colours()
         states = self._graphs.members(self._done)
         self._done += len(states)
         members = Members.of(states, np.concatenate([colours for colours, _ in states]))
-        return self._gat.pooling.finish(members.sum(self._summands.all))
+        return torch.from_numpy(self._fused.encode(members.entries()))
 
     @property
     def node_vectors(self) -> Tensor:
-        """Vectors of encoded nodes by their last colour; valid until the next call."""
-        return self._nodes[-1].all
-
-    def _encode_new_colours(self) -> None:
-        """Encodes new colours, round by round."""
-        refinement, gat = self._graphs.refinement, self._gat
-        rows = torch.from_numpy(refinement.rows(len(self._nodes[0])))
-        new = self._nodes[0].extend(gat.embed(rows))
-        for number, layer in enumerate(gat.blocks()):
-            before, sources = self._nodes[number], self._sources[number]
-            sources.extend(layer.sources(new))
-            part = self._graphs.round(number + 1, len(self._nodes[number + 1]))
-            after = layer.onward(before.all, sources.all, part, self._labels)
-            new = self._nodes[number + 1].extend(after)
-        self._summands.extend(gat.pooling.summands(new))
+        """Vectors of encoded nodes by their last colour."""
+        return torch.from_numpy(self._fused.nodes())
 
 
-class _Rows:
-    """Matrix that grows by rows in amortised constant time."""
+def _attention(block: GATBlock, labels: Tensor) -> AttentionLayer:
+    layer = block.attention
+    return AttentionLayer(
+        _normalised(block.norm, *projection(layer)),
+        _array(layer.lin_edge(labels)),
+        _array(layer.att.squeeze(0)),
+        _array(layer.bias),
+    )
 
-    def __init__(self) -> None:
-        self._buffer: Tensor | None = None
-        self._length = 0
 
-    def __len__(self) -> int:
-        return self._length
+def _normalised(norm: nn.LayerNorm, weight: Tensor, bias: Tensor) -> Normalised:
+    scale, shift = _array(norm.weight), _array(norm.bias)
+    return Normalised(scale, shift, norm.eps, _array(weight), _array(bias))
 
-    @property
-    def all(self) -> Tensor:
-        """All rows; valid until the next `extend`."""
-        assert self._buffer is not None
-        return self._buffer[: self._length]
 
-    def extend(self, rows: Tensor) -> Tensor:
-        """Appends rows and returns them."""
-        length = self._length + len(rows)
-        if self._buffer is None:
-            self._buffer = rows.clone()
-        elif length > len(self._buffer):
-            grown = rows.new_empty(max(length, 2 * len(self._buffer)), rows.shape[1])
-            grown[: self._length] = self.all
-            self._buffer = grown
-        self._buffer[self._length : length] = rows
-        self._length = length
-        return rows
+def _array(parameter: Tensor) -> np.ndarray:
+    return parameter.contiguous().numpy(force=True)

@@ -289,6 +289,10 @@ class PointerActorCritic(ActorCritic):
         # As the other heads: a policy that starts near uniform.
         nn.init.orthogonal_(self.score.weight, 0.01)
 
+    def fused_heads(self) -> None:
+        """Returns None: there is no fused code for scores."""
+        return
+
     def forward(self, encoded: Tensor, context: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Computes log-probabilities of actions and values of states.
 

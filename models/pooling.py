@@ -40,7 +40,7 @@ class Pooling(nn.Module):
         self.value = nn.Linear(config.width, config.width)
         self.kind = nn.Linear(config.width, config.counted_kinds)
         self.width = config.width + config.counted_kinds + 1
-        self._shape = PoolingShape(
+        self.shape = PoolingShape(
             config.heads, config.head_width, config.counted_kinds, LOGIT_LIMIT
         )
         # A further gate, which is 0, counts nodes; columns in whole vectors make a quick product.
@@ -70,14 +70,17 @@ class Pooling(nn.Module):
 
         The columns are weighted values, kinds, the weights of the heads, and ones.
         """
-        layers = (self.value, self.kind, self.gate)
-        zeros = nodes.new_zeros(self._further, self.values)
-        weight = torch.cat([*(layer.weight for layer in layers), zeros])
-        bias = torch.cat([*(layer.bias for layer in layers), zeros[:, 0]])
-        projected = nn.functional.linear(self.norm(nodes), weight, bias)
-        if nodes.device.type == "cpu" and pooling.fits(self._shape):
-            return _Terms.apply(projected, self._shape)
+        projected = nn.functional.linear(self.norm(nodes), *self.projection())
+        if nodes.device.type == "cpu" and pooling.fits(self.shape):
+            return _Terms.apply(projected, self.shape)
         return self._terms(projected)
+
+    def projection(self) -> tuple[Tensor, Tensor]:
+        """Returns weight and bias that map normalised nodes to values, kinds and gates."""
+        layers = (self.value, self.kind, self.gate)
+        zeros = self.gate.weight.new_zeros(self._further, self.values)
+        weight = torch.cat([*(layer.weight for layer in layers), zeros])
+        return weight, torch.cat([*(layer.bias for layer in layers), zeros[:, 0]])
 
     def _terms(self, projected: Tensor) -> Tensor:
         """Computes the terms on any device."""
@@ -89,7 +92,7 @@ class Pooling(nn.Module):
     @property
     def _columns(self) -> list[int]:
         """Numbers of columns of values, kinds and gates."""
-        return [self.values, self._shape.kinds, self.heads + self._further]
+        return [self.values, self.shape.kinds, self.heads + self._further]
 
     def weights(self, nodes: Tensor) -> Tensor:
         """Returns the weights of nodes in the average of each head, float32 [C, heads]."""

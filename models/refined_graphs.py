@@ -44,8 +44,12 @@ class Members(NamedTuple):
             place: int32 [P], places of all their colours.
         """
         offsets = np.cumsum([0, *(len(colours) for colours, _ in states)])
-        counts = np.concatenate([counts for _, counts in states]).astype(np.float32)
+        counts = np.concatenate([counts for _, counts in states])
         return cls(*map(torch.from_numpy, (offsets, place, counts)))
+
+    def entries(self) -> WeightedEntries:
+        """Returns the members as arrays, on the CPU."""
+        return WeightedEntries(*(column.numpy() for column in self))
 
     def to(self, device: torch.device) -> Members:
         """Returns the same members on another device."""
@@ -71,7 +75,7 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, members: Members) -> Tensor:
-        ctx.entries = WeightedEntries(*(column.numpy() for column in members))
+        ctx.entries = members.entries()
         ctx.rows = len(values)
         given = values.detach().contiguous().numpy()
         return torch.from_numpy(weighted_sums.forward(given, ctx.entries, torch.get_num_threads()))
@@ -169,7 +173,7 @@ class RefinedGraphs(StateStore):
         """
         links, labels = self.view.labelled_edges(graph)
         colours = self.refinement.add(self.view.rows(graph), links, labels)
-        self._members.append(np.unique(colours, return_counts=True))
+        self._members.append(self.refinement.counted(colours))
         return colours
 
     def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:

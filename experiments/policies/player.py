@@ -53,19 +53,22 @@ class PolicyEvaluator:
     def __init__(self, policy: ActorCritic) -> None:
         self.table = StateTable(policy)
         """States that were evaluated, and their vectors."""
-        self._policy = policy
+        self._policy, self._heads = policy, policy.fused_heads()
         self._device = next(policy.parameters()).device
 
     @torch.no_grad()
     def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
         """Returns the policy's outputs in states. Those not seen before are encoded together."""
         numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
-        context = torch.from_numpy(np.stack([s.context for s in states]))
-        mask = torch.from_numpy(np.stack([s.mask for s in states]))
-        log_probs, value = self._policy(
-            self.table.vectors(numbers), context.to(self._device), mask.to(self._device)
-        )
-        return Evaluation(numbers, context, mask, log_probs.cpu(), value.cpu())
+        vectors = self.table.vectors(numbers)
+        context, mask = np.stack([s.context for s in states]), np.stack([s.mask for s in states])
+        seen = torch.from_numpy(context), torch.from_numpy(mask)
+        if self._heads is not None:
+            rows = np.concatenate([vectors.numpy(), context], axis=1)
+            log_probs, value = map(torch.from_numpy, self._heads.evaluate(rows, mask))
+        else:
+            log_probs, value = self._policy(vectors, *(part.to(self._device) for part in seen))
+        return Evaluation(numbers, *seen, log_probs.cpu(), value.cpu())
 
 
 def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:

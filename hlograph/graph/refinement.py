@@ -53,11 +53,11 @@ class Refinement:
 
     def __init__(self, rounds: int, columns: int, labels: int) -> None:
         self.rounds, self.columns, self.labels = rounds, columns, labels
-        self._table = graphs().Refinement(rounds)
+        self.table = graphs().Refinement(rounds)
 
     def size(self, number: int) -> int:
         """Returns the number of colours in a round."""
-        return self._table.size(number)
+        return self.table.size(number)
 
     def add(
         self, rows: NDArray[np.float32], links: NDArray[np.int64], labels: NDArray[np.int32]
@@ -82,12 +82,26 @@ class Refinement:
             raise ValueError(
                 f"expected labels from 0 to {self.labels - 1}, got {labels.min()} to {labels.max()}"
             )
-        return self._table.add(
-            self._words(rows),
-            np.ascontiguousarray(links, dtype=np.int64),
+        return self.table.add(
+            np.ascontiguousarray(rows, dtype=np.float32),
+            np.asarray(links, dtype=np.int64),
             np.ascontiguousarray(labels, dtype=np.int32),
             self.labels,
         )
+
+    def counted(self, colours: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Returns the distinct ones of a graph's colours in the last round, and their counts.
+
+        Args:
+            colours: Result of ``add``.
+
+        Returns:
+            int32, ascending, and float32 of the same length.
+
+        Raises:
+            IndexError: There is no such colour.
+        """
+        return self.table.count(colours)
 
     def merge(self, other: Refinement) -> NDArray[np.int32]:
         """Adds all colours of another refinement with the same rounds, columns and labels.
@@ -102,14 +116,15 @@ class Refinement:
         mine, its = self._described, other._described
         if mine != its:
             raise ValueError(f"expected (rounds, columns, labels) {mine}, got {its}")
-        rows = self._table.add_rows(self._words(other.rows()))
+        _, words = other.table.words(0, 0)
+        rows = self.table.add_rows(words.reshape(-1, _words_a_row(self.columns)))
         for number in range(1, self.rounds + 1):
-            rows = self._table.add_foreign(number, *other._table.words(number, 0), rows)
+            rows = self.table.add_foreign(number, *other.table.words(number, 0), rows)
         return rows
 
     def rows(self, first: int = 0) -> NDArray[np.float32]:
         """Returns the rows of the colours of round 0, float32 ``[size(0) - first, columns]``."""
-        _, words = self._table.words(0, first)
+        _, words = self.table.words(0, first)
         width = _words_a_row(self.columns)
         return words.view(np.float32).reshape(-1, 2 * width)[:, : self.columns]
 
@@ -121,7 +136,7 @@ class Refinement:
             first: The first colour.
             labels: Edges with this label or a higher one are left out; None keeps all edges.
         """
-        return RefinedRound(*self._table.round(number, first, self._limit(labels)))
+        return RefinedRound(*self.table.round(number, first, self._limit(labels)))
 
     def select(
         self, number: int, chosen: NDArray[np.int32], labels: int | None = None
@@ -140,7 +155,7 @@ class Refinement:
         Raises:
             IndexError: There is no such colour.
         """
-        refined, before = self._table.select(number, chosen, self._limit(labels))
+        refined, before = self.table.select(number, chosen, self._limit(labels))
         return RefinedRound(*refined), before
 
     def select_rows(self, chosen: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -149,7 +164,7 @@ class Refinement:
         Raises:
             IndexError: There is no such colour.
         """
-        words = self._table.select_rows(chosen, _words_a_row(self.columns))
+        words = self.table.select_rows(chosen, _words_a_row(self.columns))
         return words.view(np.float32)[:, : self.columns]
 
     def _limit(self, labels: int | None) -> int:
@@ -159,14 +174,8 @@ class Refinement:
     def _described(self) -> tuple[int, int, int]:
         return self.rounds, self.columns, self.labels
 
-    def _words(self, rows: NDArray[np.float32]) -> NDArray[np.uint64]:
-        """Returns rows as 64-bit words, padded with zeros."""
-        padded = np.zeros((len(rows), 2 * _words_a_row(self.columns)), dtype=np.float32)
-        padded[:, : self.columns] = rows
-        return padded.view(np.uint64)
-
     def __getstate__(self) -> dict[str, Any]:
-        table = self._table
+        table = self.table
         return {
             "described": self._described,
             "words": [table.words(number, 0) for number in range(self.rounds + 1)],
@@ -174,11 +183,11 @@ class Refinement:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.rounds, self.columns, self.labels = state["described"]
-        self._table = graphs().Refinement(self.rounds)
+        self.table = graphs().Refinement(self.rounds)
         (_, rows), *rounds = state["words"]
-        numbers = self._table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
+        numbers = self.table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
         for number, (offsets, words) in enumerate(rounds, start=1):
-            numbers = self._table.add_foreign(number, offsets, words, numbers)
+            numbers = self.table.add_foreign(number, offsets, words, numbers)
 
 
 def _words_a_row(columns: int) -> int:

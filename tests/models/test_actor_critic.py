@@ -28,6 +28,13 @@ def test_masked_actions_are_never_drawn():
         assert mask.gather(1, drawn.unsqueeze(1)).all()
 
 
+def test_actions_are_drawn_as_often_as_they_are_likely():
+    log_probs = torch.tensor([0.1, 0.0, 0.6, 0.3]).log().clamp(min=-1e9)
+    drawn = sample(log_probs.expand(20_000, 4), torch.Generator().manual_seed(0))
+    shares = drawn.bincount(minlength=4) / len(drawn)
+    torch.testing.assert_close(shares, torch.tensor([0.1, 0.0, 0.6, 0.3]), rtol=0, atol=0.01)
+
+
 def test_entropy_is_that_of_the_actions_left():
     mask = torch.tensor([[True] * 4, [True, True, False, False], [False, False, True, False]])
     logits = torch.zeros(3, 4, requires_grad=True)

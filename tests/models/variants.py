@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from models.config import GATConfig
 
-SMALL = GATConfig(layers=2, heads=2, head_width=8, edge_width=8, counted_kinds=4)
+SMALL = GATConfig(layers=2, heads=2, head_width=8, edge_width=8, counted_kinds=8)
 
 VARIANTS = {
     "gatv2": SMALL,

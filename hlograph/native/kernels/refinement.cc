@@ -32,8 +32,11 @@ bool WordTable::IsAt(int32_t number, uint64_t hash, const uint64_t* words, size_
 }
 
 int32_t WordTable::Intern(const uint64_t* words, size_t count) {
-  const uint64_t hash = Hash(words, count);
-  size_t slot = hash & (slots_.size() - 1);
+  return Intern(Hash(words, count), words, count);
+}
+
+int32_t WordTable::Intern(uint64_t hash, const uint64_t* words, size_t count) {
+  size_t slot = SlotOf(hash);
   while (slots_[slot] >= 0) {
     if (IsAt(slots_[slot], hash, words, count)) return slots_[slot];
     slot = (slot + 1) & (slots_.size() - 1);
@@ -48,6 +51,35 @@ int32_t WordTable::Intern(const uint64_t* words, size_t count) {
   return number;
 }
 
+void WordTable::InternAll(const uint64_t* words, const int64_t* offsets, int64_t count,
+                          int32_t* numbers) {
+  constexpr int64_t kTogether = 32;
+  uint64_t hashes[kTogether];
+  for (int64_t begin = 0; begin < count; begin += kTogether) {
+    const int64_t size = std::min(kTogether, count - begin);
+    const int64_t* offset = offsets + begin;
+    for (int64_t i = 0; i < size; ++i) {
+      hashes[i] = Hash(words + offset[i], offset[i + 1] - offset[i]);
+      __builtin_prefetch(&slots_[SlotOf(hashes[i])]);
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      const int32_t number = slots_[SlotOf(hashes[i])];
+      if (number < 0) continue;
+      __builtin_prefetch(&hashes_[number]);
+      __builtin_prefetch(&offsets_[number]);
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      const int32_t number = slots_[SlotOf(hashes[i])];
+      if (number >= 0 && hashes_[number] == hashes[i]) {
+        __builtin_prefetch(words_.data() + offsets_[number]);
+      }
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      numbers[begin + i] = Intern(hashes[i], words + offset[i], offset[i + 1] - offset[i]);
+    }
+  }
+}
+
 void WordTable::Grow() {
   slots_.assign(slots_.size() * 2, -1);
   for (size_t number = 0; number < hashes_.size(); ++number) {
@@ -57,12 +89,12 @@ void WordTable::Grow() {
   }
 }
 
-Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labels, int64_t edges,
+Neighbours NeighboursOf(int64_t nodes, const Links& links, const int32_t* labels,
                         int32_t reverse_label) {
   Neighbours result;
   result.offsets.assign(nodes + 1, 0);
-  for (int64_t e = 0; e < edges; ++e) {
-    const int64_t source = links[2 * e], target = links[2 * e + 1];
+  for (int64_t e = 0; e < links.edges; ++e) {
+    const int64_t source = links.source(e), target = links.target(e);
     if (source < 0 || source >= nodes || target < 0 || target >= nodes || labels[e] < 0) {
       throw std::out_of_range("an edge to a node that there is not, or with a negative label");
     }
@@ -70,41 +102,61 @@ Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labe
     ++result.offsets[target + 1];
   }
   for (int64_t n = 0; n < nodes; ++n) result.offsets[n + 1] += result.offsets[n];
-  result.node.resize(2 * edges);
-  result.label.resize(2 * edges);
+  result.node.resize(2 * links.edges);
+  result.label.resize(2 * links.edges);
   std::vector<int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
   const auto add = [&](int64_t at, int64_t neighbour, int32_t label) {
     const int64_t place = next[at]++;
     result.node[place] = static_cast<int32_t>(neighbour);
     result.label[place] = label;
   };
-  for (int64_t e = 0; e < edges; ++e) {
-    add(links[2 * e + 1], links[2 * e], labels[e]);
-    add(links[2 * e], links[2 * e + 1], labels[e] + reverse_label);
+  for (int64_t e = 0; e < links.edges; ++e) {
+    add(links.target(e), links.source(e), labels[e]);
+    add(links.source(e), links.target(e), labels[e] + reverse_label);
   }
   return result;
 }
 
 std::vector<int32_t> Refinement::AddRows(const uint64_t* rows, int64_t count, size_t row_words) {
+  offsets_.resize(count + 1);
+  for (int64_t i = 0; i <= count; ++i) offsets_[i] = i * static_cast<int64_t>(row_words);
   std::vector<int32_t> colours(count);
+  tables_[0].InternAll(rows, offsets_.data(), count, colours.data());
+  return colours;
+}
+
+std::vector<int32_t> Refinement::AddRows(const float* rows, int64_t count, size_t columns) {
+  const size_t row_words = (columns + 1) / 2;
+  scratch_.assign(count * row_words, 0);
   for (int64_t i = 0; i < count; ++i) {
-    colours[i] = tables_[0].Intern(rows + i * row_words, row_words);
+    std::memcpy(scratch_.data() + i * row_words, rows + i * columns, columns * sizeof(float));
   }
+  return AddRows(scratch_.data(), count, row_words);
+}
+
+std::vector<int32_t> Refinement::InternSorted(int round) {
+  const int64_t count = static_cast<int64_t>(offsets_.size()) - 1;
+  for (int64_t i = 0; i < count; ++i) {
+    std::sort(scratch_.begin() + offsets_[i] + 1, scratch_.begin() + offsets_[i + 1]);
+  }
+  std::vector<int32_t> colours(count);
+  tables_[round].InternAll(scratch_.data(), offsets_.data(), count, colours.data());
   return colours;
 }
 
 std::vector<int32_t> Refinement::AddRound(int round, const std::vector<int32_t>& own,
                                           const Neighbours& neighbours) {
-  std::vector<int32_t> colours(own.size());
+  scratch_.resize(own.size() + neighbours.node.size());
+  offsets_.assign(1, 0);
+  uint64_t* word = scratch_.data();
   for (size_t n = 0; n < own.size(); ++n) {
-    scratch_.assign(1, static_cast<uint64_t>(own[n]));
+    *word++ = static_cast<uint64_t>(own[n]);
     for (int64_t e = neighbours.offsets[n]; e < neighbours.offsets[n + 1]; ++e) {
-      scratch_.push_back(PackEdge(neighbours.label[e], own[neighbours.node[e]]));
+      *word++ = PackEdge(neighbours.label[e], own[neighbours.node[e]]);
     }
-    std::sort(scratch_.begin() + 1, scratch_.end());
-    colours[n] = tables_[round].Intern(scratch_.data(), scratch_.size());
+    offsets_.push_back(word - scratch_.data());
   }
-  return colours;
+  return InternSorted(round);
 }
 
 std::vector<int32_t> Refinement::AddForeign(int round, const int64_t* offsets,
@@ -116,20 +168,39 @@ std::vector<int32_t> Refinement::AddForeign(int round, const int64_t* offsets,
     }
     return known[colour];
   };
-  std::vector<int32_t> colours(count);
+  scratch_.clear();
+  offsets_.assign(1, 0);
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t* word = words + offsets[i];
     const uint64_t* end = words + offsets[i + 1];
     if (word == end) throw std::out_of_range("a colour without one of its own before");
-    scratch_.assign(1, static_cast<uint64_t>(translated(*word)));
+    scratch_.push_back(static_cast<uint64_t>(translated(*word)));
     for (++word; word != end; ++word) {
       scratch_.push_back((*word >> 32) << 32 |
                          static_cast<uint32_t>(translated(static_cast<uint32_t>(*word))));
     }
-    std::sort(scratch_.begin() + 1, scratch_.end());
-    colours[i] = tables_[round].Intern(scratch_.data(), scratch_.size());
+    offsets_.push_back(static_cast<int64_t>(scratch_.size()));
   }
-  return colours;
+  return InternSorted(round);
+}
+
+CountedColours Refinement::Count(const int32_t* colours, int64_t nodes) {
+  const int64_t limit = tables_.back().size();
+  counts_.resize(limit, 0);
+  for (int64_t n = 0; n < nodes; ++n) {
+    if (colours[n] < 0 || colours[n] >= limit) throw std::out_of_range("there is no such colour");
+  }
+  CountedColours result;
+  for (int64_t n = 0; n < nodes; ++n) {
+    if (counts_[colours[n]]++ == 0) result.colours.push_back(colours[n]);
+  }
+  std::sort(result.colours.begin(), result.colours.end());
+  result.counts.reserve(result.colours.size());
+  for (const int32_t colour : result.colours) {
+    result.counts.push_back(static_cast<float>(counts_[colour]));
+    counts_[colour] = 0;
+  }
+  return result;
 }
 
 Numbered NumberDistinct(const int32_t* numbers, int64_t count, int64_t limit) {

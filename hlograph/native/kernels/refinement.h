@@ -17,6 +17,9 @@ class WordTable {
 
   // Returns the number of a sequence, and stores it if it is new.
   int32_t Intern(const uint64_t* words, size_t count);
+  // Does so with several sequences, words[offsets[i]] up to words[offsets[i + 1]], and writes their
+  // numbers. Their places are fetched from memory at the same time.
+  void InternAll(const uint64_t* words, const int64_t* offsets, int64_t count, int32_t* numbers);
   int64_t size() const { return static_cast<int64_t>(hashes_.size()); }
   // Sequence i is words()[offsets()[i]] up to words()[offsets()[i + 1]].
   const std::vector<int64_t>& offsets() const { return offsets_; }
@@ -24,6 +27,8 @@ class WordTable {
 
  private:
   static constexpr size_t kFirstSlots = 1024;
+  int32_t Intern(uint64_t hash, const uint64_t* words, size_t count);
+  size_t SlotOf(uint64_t hash) const { return hash & (slots_.size() - 1); }
   bool IsAt(int32_t number, uint64_t hash, const uint64_t* words, size_t count) const;
   void Grow();
 
@@ -40,10 +45,21 @@ struct Neighbours {
   std::vector<int32_t> label;
 };
 
+// Sources and targets of edges, which may lie in any order.
+struct Links {
+  const int64_t* ends;
+  int64_t edges;
+  int64_t edge_stride;
+  int64_t end_stride;  // from a source to its target
+
+  int64_t source(int64_t edge) const { return ends[edge * edge_stride]; }
+  int64_t target(int64_t edge) const { return ends[edge * edge_stride + end_stride]; }
+};
+
 // The label of edge e is labels[e] at its target, and labels[e] + reverse_label at
-// its source. `links` is [edges, 2], source and target.
+// its source.
 // Throws std::out_of_range if a link is to no node or a label is negative.
-Neighbours NeighboursOf(int64_t nodes, const int64_t* links, const int32_t* labels, int64_t edges,
+Neighbours NeighboursOf(int64_t nodes, const Links& links, const int32_t* labels,
                         int32_t reverse_label);
 
 // One edge of a colour: label in the upper half of a word, colour of the
@@ -60,6 +76,12 @@ struct Numbered {
 
 // Throws std::out_of_range if a number is negative or not below `limit`.
 Numbered NumberDistinct(const int32_t* numbers, int64_t count, int64_t limit);
+
+// Distinct colours, ascending, and how often each one occurs.
+struct CountedColours {
+  std::vector<int32_t> colours;
+  std::vector<float> counts;
+};
 
 // Colours of a round, defined by the round before.
 struct RoundColours {
@@ -83,6 +105,8 @@ class Refinement {
 
   // Returns the colours of rows of `row_words` words each.
   std::vector<int32_t> AddRows(const uint64_t* rows, int64_t count, size_t row_words);
+  // Returns those of rows of `columns` floats, which are filled up with a zero to whole words.
+  std::vector<int32_t> AddRows(const float* rows, int64_t count, size_t columns);
   // Returns the colours in a round of nodes with these colours in the round before.
   std::vector<int32_t> AddRound(int round, const std::vector<int32_t>& own,
                                 const Neighbours& neighbours);
@@ -90,6 +114,9 @@ class Refinement {
   // round; `known` translates its colours of the round before.
   std::vector<int32_t> AddForeign(int round, const int64_t* offsets, const uint64_t* words,
                                   int64_t count, const int32_t* known, int64_t known_count);
+  // Counts the last round's colours among those of a graph's nodes.
+  // Throws std::out_of_range if there is no such colour.
+  CountedColours Count(const int32_t* colours, int64_t nodes);
   // Returns the colours of a round from `first` on, with their edges whose label is below `labels`.
   RoundColours Round(int round, int64_t first, int32_t labels) const;
   // Returns some colours of a round, with their edges whose label is below `labels`. What they are
@@ -102,8 +129,13 @@ class Refinement {
   std::vector<uint64_t> SelectRows(const int32_t* chosen, int64_t count, size_t row_words) const;
 
  private:
+  // Interns the sequences of scratch_ in a round, with all but their first words sorted.
+  std::vector<int32_t> InternSorted(int round);
+
   std::vector<WordTable> tables_;
   std::vector<uint64_t> scratch_;
+  std::vector<int64_t> offsets_;  // of the sequences in scratch_
+  std::vector<int32_t> counts_;   // by the last round's colours; zero between calls
 };
 
 }  // namespace hlograph

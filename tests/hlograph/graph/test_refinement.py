@@ -124,6 +124,25 @@ def test_distinct_is_unique(numbers):
     np.testing.assert_array_equal(place, inverse)
 
 
+def test_colours_are_counted_graph_by_graph():
+    refinement = Refinement(1, 1, LABELS)
+    _added(refinement, [5], [], [])
+    for _ in range(2):
+        colours = _added(refinement, [7, 5, 7, 7], [], [])
+        found, counts = refinement.counted(colours)
+        assert found.tolist() == [0, 1]
+        assert counts.tolist() == [1, 3]
+        assert counts.dtype == np.float32
+
+
+def test_links_may_lie_in_any_order():
+    refinement = Refinement(1, 1, LABELS)
+    links = np.array([[0, 1], [1, 2], [0, 2]])
+    arrays = np.array([[1], [2], [3]], np.float32), np.array([0, 1, 2], np.int32)
+    by_column = refinement.add(arrays[0], np.asfortranarray(links), arrays[1])
+    assert by_column.tolist() == refinement.add(arrays[0], links, arrays[1]).tolist() == [0, 1, 2]
+
+
 def test_colours_that_there_are_not_are_refused():
     refinement = Refinement(1, 3, LABELS)
     _added(refinement, [[1, 2, 3], [4, 5, 6]], [(0, 1)], [0])
@@ -134,6 +153,8 @@ def test_colours_that_there_are_not_are_refused():
             refinement.select_rows(wrong)
         with pytest.raises(IndexError, match="there is no such colour"):
             refinement.select(1, wrong)
+        with pytest.raises(IndexError, match="there is no such colour"):
+            refinement.counted(wrong)
         with pytest.raises(IndexError, match="there is no such colour"):
             distinct(wrong, 2)
     with pytest.raises(ValueError, match="there is no such round"):

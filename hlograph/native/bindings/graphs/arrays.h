@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "hlograph/native/kernels/dense.h"
+
 namespace hlograph {
 
 namespace nb = nanobind;
@@ -30,6 +32,11 @@ using In = typename ArrayOf<T, kRank>::In;
 template <typename T, int kRank>
 using Out = typename ArrayOf<T, kRank>::Out;
 
+template <typename Array>
+int64_t Size(const Array& array, int axis) {
+  return static_cast<int64_t>(array.shape(axis));
+}
+
 inline void Expect(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
@@ -38,6 +45,12 @@ template <typename Array>
 bool HasShape(const Array& array, int64_t rows, int64_t columns) {
   return static_cast<int64_t>(array.shape(0)) == rows &&
          static_cast<int64_t>(array.shape(1)) == columns;
+}
+
+// A fully connected layer of its parameters.
+inline DenseLayer Dense(const In<float, 2>& weight, const In<float, 1>& bias) {
+  Expect(weight.shape(0) == bias.shape(0), "there must be a bias for each output");
+  return {weight.data(), bias.data(), Size(weight, 0), Size(weight, 1)};
 }
 
 // Refuses offsets that do not divide `entries` entries into lists.

@@ -9,6 +9,8 @@ namespace hlograph {
 void BindRefinement(nanobind::module_& m);
 void BindAttention(nanobind::module_& m);
 void BindPooling(nanobind::module_& m);
+void BindEncoder(nanobind::module_& m);
+void BindHeads(nanobind::module_& m);
 
 }  // namespace hlograph
 

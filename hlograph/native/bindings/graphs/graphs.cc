@@ -8,4 +8,6 @@ NB_MODULE(_graphs, m) {
   hlograph::BindRefinement(m);
   hlograph::BindAttention(m);
   hlograph::BindPooling(m);
+  hlograph::BindEncoder(m);
+  hlograph::BindHeads(m);
 }

@@ -22,23 +22,31 @@ const WordTable& TableOf(const Refinement& refinement, int round) {
   return refinement.table(round);
 }
 
-NumpyVector<int32_t> AddGraph(Refinement& refinement, const In<uint64_t, 2>& rows,
-                              const In<int64_t, 2>& links, const In<int32_t, 1>& labels,
+using LinkArray = nb::ndarray<const int64_t, nb::shape<-1, -1>, nb::device::cpu>;
+
+NumpyVector<int32_t> AddGraph(Refinement& refinement, const In<float, 2>& rows,
+                              const LinkArray& links, const In<int32_t, 1>& labels,
                               int32_t reverse_label) {
   Expect(links.shape(1) == 2, "links must be [E, 2]");
   Expect(labels.shape(0) == links.shape(0), "there must be one label for each link");
   std::vector<int32_t> colours;
   {
     nb::gil_scoped_release release;
-    const int64_t nodes = static_cast<int64_t>(rows.shape(0));
-    const Neighbours neighbours = NeighboursOf(nodes, links.data(), labels.data(),
-                                               static_cast<int64_t>(links.shape(0)), reverse_label);
+    const int64_t nodes = Size(rows, 0);
+    const Neighbours neighbours =
+        NeighboursOf(nodes, {links.data(), Size(links, 0), links.stride(0), links.stride(1)},
+                     labels.data(), reverse_label);
     colours = refinement.AddRows(rows.data(), nodes, rows.shape(1));
     for (int round = 1; round <= refinement.rounds(); ++round) {
       colours = refinement.AddRound(round, colours, neighbours);
     }
   }
   return ToNumpy(std::move(colours));
+}
+
+nb::tuple Count(Refinement& refinement, const In<int32_t, 1>& colours) {
+  CountedColours counted = refinement.Count(colours.data(), Size(colours, 0));
+  return nb::make_tuple(ToNumpy(std::move(counted.colours)), ToNumpy(std::move(counted.counts)));
 }
 
 NumpyVector<int32_t> AddRows(Refinement& refinement, const In<uint64_t, 2>& rows) {
@@ -109,6 +117,7 @@ void BindRefinement(nb::module_& m) {
       .def_prop_ro("rounds", &Refinement::rounds)
       .def("add", &AddGraph, nb::arg("rows"), nb::arg("links"), nb::arg("labels"),
            nb::arg("reverse_label"))
+      .def("count", &Count, nb::arg("colours"))
       .def("add_rows", &AddRows, nb::arg("rows"))
       .def("add_foreign", &AddForeign, nb::arg("round"), nb::arg("offsets"), nb::arg("words"),
            nb::arg("known"))
