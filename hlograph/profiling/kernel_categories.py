@@ -86,6 +86,7 @@ _KIND_OF_TARGET = (
     ("kernel.cumulative", REDUCTION),
     ("kernel.convolution", CONVOLUTION),
     ("kernel.fourier", FFT),
+    ("kernel.recurrence", DOT),
     ("PadToStatic", MOVEMENT),
     ("SliceToDynamic", MOVEMENT),
     ("fft", FFT),

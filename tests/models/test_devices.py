@@ -89,7 +89,7 @@ def test_terms_of_pooling_are_the_same_on_every_device(kinds):
     projected = 5 * torch.randn(50, sum(pooling._columns))
     projected[:, -pooling._further :] = 0  # what counts nodes
     projected.requires_grad_()
-    expected, found = pooling._terms(projected), _Terms.apply(projected, pooling._shape)
+    expected, found = pooling._terms(projected), _Terms.apply(projected, pooling.shape)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     weights = torch.randn_like(found)
     (given,) = torch.autograd.grad((expected * weights).sum(), projected)
