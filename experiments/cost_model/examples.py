@@ -274,8 +274,8 @@ def _program(name: str, plans: Sequence[PlanTime], flags: WordTable) -> ProgramE
     )
 
 
-class Learned(NamedTuple):
-    """What a model was, or is to be, trained on: the columns of its tables.
+class TableColumns(NamedTuple):
+    """Columns of the tables that a model was, or is to be, trained on.
 
     Attributes:
         flags: Columns of the table of flags.
@@ -302,7 +302,7 @@ class Data:
     kernels: Sequence[str]
     training: Sequence[ProgramExamples]
     held_out: Sequence[ProgramExamples]
-    columns: Learned
+    columns: TableColumns
     flags: Tensor
     decisions: Tensor
 
@@ -337,7 +337,7 @@ def load_data(
         [*learned.kernels, *alone.kernels],
         training,
         held_out,
-        Learned(tables.flags.columns, tables.decisions.columns),
+        TableColumns(tables.flags.columns, tables.decisions.columns),
         tables.flags.table(),
         tables.decisions.table(),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from experiments.cost_model.examples import Learned, WordTable, flag_words, schema
+from experiments.cost_model.examples import TableColumns, WordTable, flag_words, schema
 from experiments.cost_model.kernel_inputs import NUMBERS, kernel_inputs, number_names
 from hlograph.errors import DamagedFileError
 from hlograph.plans.flags import FlagValue
@@ -28,13 +28,13 @@ _PRIOR = "log_alone"
 _FIRST: Mapping[str, Any] = {"numbers": NUMBERS[:-1], "prior": "log_predicted", "decisions": []}
 
 
-def new_model(columns: Learned, config: CostModelConfig) -> CostModel:
+def new_model(columns: TableColumns, config: CostModelConfig) -> CostModel:
     """Returns a model with random parameters, for kernels as ``kernel_inputs`` makes them."""
     return _model(number_names(), _PRIOR, columns, config)
 
 
 def _model(
-    numbers: Sequence[str], prior: str, columns: Learned, config: CostModelConfig
+    numbers: Sequence[str], prior: str, columns: TableColumns, config: CostModelConfig
 ) -> CostModel:
     if tuple(numbers) != number_names()[: len(numbers)]:
         raise ValueError(f"expected a model of the numbers of kernels here, got one of {numbers}")
@@ -55,7 +55,7 @@ class Predictor:
     """
 
     model: CostModel
-    columns: Learned
+    columns: TableColumns
     config: CostModelConfig
     _numbers: dict[str, int] = field(default_factory=dict)
     _vectors: list[Tensor] = field(default_factory=list)
@@ -141,7 +141,7 @@ class Predictor:
             fields = {"conditions": ("within",), **content["config"]}
             fields |= {"gat": GATConfig(**fields["gat"]), "conditions": tuple(fields["conditions"])}
             config = CostModelConfig(**fields)
-            columns = Learned(tuple(content["columns"]), tuple(content["decisions"]))
+            columns = TableColumns(tuple(content["columns"]), tuple(content["decisions"]))
             model = _model(content["numbers"], content["prior"], columns, config)
             model.load_state_dict(content["parameters"])
         except Exception as error:  # torch raises many classes for a damaged file

@@ -22,8 +22,8 @@ from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 _ROUNDS = 4
 
 
-class Wrongness:
-    """How wrong predictions are about kernels with each opcode, on kernels that were held out.
+class OpcodeErrors:
+    """Errors of predictions for kernels with each opcode, on kernels that were held out.
 
     Args:
         times: The kernels, of which the default's texts count.
@@ -64,7 +64,7 @@ def chosen(
     """
     learning = BankLearning(learned, held_out)
     networks = [learning.trained(config.training, config.model, seed) for seed in config.seeds]
-    wrong = Wrongness(held_out, ensemble([learning.seconds(each) for each in networks]))
+    wrong = OpcodeErrors(held_out, ensemble([learning.seconds(each) for each in networks]))
     candidates = [origin for origin in origins if origin.split == "train"]
     texts = [origin.text for origin in candidates]
     doubt = np.std([learning.log_seconds_of(each, texts) for each in networks], axis=0)
@@ -137,7 +137,7 @@ class _Rounds:
         """Returns the kernels that teach most beside those of a part."""
         learning, times = self._learning, self._learning.learned
         predicted = self._predicted(networks)[: len(self._validation.measured)]
-        wrong = Wrongness(self._validation, predicted)
+        wrong = OpcodeErrors(self._validation, predicted)
         doubt = doubts([learning.seconds(network, learned=True) for network in networks])
         pairs = zip(doubt, times.measured, strict=True)
         worth = np.array([fmean(d) * wrong(default_text(times.kernels, k)) for d, k in pairs])

@@ -15,8 +15,8 @@ from torch import Tensor
 from experiments.cost_model.examples import (
     Data,
     Kernels,
-    Learned,
     ProgramExamples,
+    TableColumns,
     Tables,
     alone_examples,
     moved,
@@ -80,7 +80,7 @@ class BankLearning:
             (),
             training,
             self._examples,
-            Learned(tables.flags.columns, tables.decisions.columns),
+            TableColumns(tables.flags.columns, tables.decisions.columns),
             tables.flags.table(),
             tables.decisions.table(),
         )

@@ -70,8 +70,8 @@ class CompareConfig:
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds of the networks; none compares baselines alone."""
     ablations: bool = False
-    """Whether networks are compared that lack the graph's edges, its nodes' features, or kernels
-    of other sizes to learn from."""
+    """True also compares networks that lack the graph's edges, its nodes' features, or kernels of
+    other sizes to learn from."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training of networks."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

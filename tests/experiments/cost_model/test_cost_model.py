@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from experiments.cost_model.comparison import BASELINES, CostModelComparison, measured_kernels
-from experiments.cost_model.examples import Data, Learned, Tables, examples, load_data
+from experiments.cost_model.examples import Data, TableColumns, Tables, examples, load_data
 from experiments.cost_model.predictor import Predictor, new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import listwise
@@ -27,7 +27,7 @@ def data(seed: int = 0) -> Data:
     tables = Tables.of(learned.plans)
     training = examples(learned, tables)
     held_out = examples(unseen, tables)
-    columns, flags = Learned(tables.flags.columns), tables.flags.table()
+    columns, flags = TableColumns(tables.flags.columns), tables.flags.table()
     return Data(KERNELS, training, held_out, columns, flags, tables.decisions.table())
 
 
@@ -133,7 +133,7 @@ def test_models_of_a_folder_are_loaded(tmp_path):
     found = load_data(tmp_path)
     assert [one.name for one in found.training] == ["train program 0", "train program 1"]
     assert len(found.held_out) == 4
-    assert found.columns == Learned(("wide=true",))
+    assert found.columns == TableColumns(("wide=true",))
     assert all(program.alone is None for program in found.training)
 
 
@@ -161,7 +161,7 @@ def test_kernels_of_a_bank_are_learned_behind_those_of_plans(tmp_path):
 
 
 def test_a_new_model_predicts_about_the_analytical_seconds():
-    columns = Learned(("wide=true",))
+    columns = TableColumns(("wide=true",))
     predictor = Predictor(new_model(columns, SMALL), columns, SMALL)
     small, large = (predictor(modules(number), {}).seconds for number in (0, 3))
     assert large > small

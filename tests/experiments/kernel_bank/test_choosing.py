@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.cost_model.settings import TrainingConfig
-from experiments.kernel_bank.choosing import Wrongness, chosen, curve
+from experiments.kernel_bank.choosing import OpcodeErrors, chosen, curve
 from experiments.kernel_bank.origins import Origin
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from models.config import CostModelConfig, GATConfig
@@ -20,7 +20,7 @@ def test_kernels_like_those_that_are_predicted_wrong_are_worth_more():
         return variant.seconds * (4 if "sine(" in times.kernels[variant.kernels[0].number] else 1.1)
 
     predicted = [np.array([guessed(v) for v in kernel.variants]) for kernel in times.measured]
-    wrong = Wrongness(times, predicted)
+    wrong = OpcodeErrors(times, predicted)
     sine = next(text for text in KERNELS if " sine(" in text)
     negate = next(text for text in KERNELS if " negate(" in text)
     assert wrong(sine) > 2 * wrong(negate)
