@@ -64,7 +64,7 @@ class KernelGroup:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the sides differ, as words."""
+        """Says in words why the sides differ."""
         return list(_reasons(self.first, self.second, self.names))
 
     def to_json(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class StoredPair:
 
 @dataclass(frozen=True)
 class StoreComparison:
-    """What two stores have measured of the same programs.
+    """Holds what two stores have measured of the same programs.
 
     Attributes:
         pairs: Plans of programs that both have, by name.

@@ -168,4 +168,5 @@ def _reading(sides: Sequence[TimedProcess]) -> Reading:
         sum(reading.waited for reading in readings),
         max(reading.throttled for reading in readings),
         min(reading.cpus for reading in readings),
+        readings[-1].idle,
     )

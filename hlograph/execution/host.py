@@ -1,4 +1,4 @@
-"""What may differ between machines of one identity, and between two starts of one of them.
+"""Reads what may differ between machines of one identity, and between two starts of one of them.
 
 A stored plan is looked up by ``hlograph.storage.machine.Machine``: where that differs, its speed
 says nothing. Where that is equal and the host is not, the plan is likely to do as well, but has to

@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 LOADED = 0.1
 """Load above which the machine counts as busy."""
 
@@ -31,6 +34,8 @@ class Reading(NamedTuple):
         throttled: Time that its control group was stopped as it had used up its quota, in
             nanoseconds.
         cpus: Number of CPUs that it may use.
+        idle: Time that these CPUs had nothing to run, all together, in nanoseconds, which the
+            system counts in steps of some milliseconds; None if it does not say.
     """
 
     time: int
@@ -38,21 +43,62 @@ class Reading(NamedTuple):
     waited: int
     throttled: int
     cpus: int
+    idle: int | None = None
 
     def load_until(self, later: Reading) -> float:
-        """Returns the load between two readings, from 0 to 1.
+        """Returns the load between two readings, from 0 to 1; see ``loads_of``."""
+        return float(loads_of([Span.of(self, later)])[0])
 
-        It is the share that others took of the CPU time that the threads asked for. Threads that
-        wait for each other, as all CPUs run threads of this process, are no load. If the number of
-        CPUs has changed, the load is 1.
-        """
-        if later.cpus != self.cpus:
-            return 1.0
-        ran = max(later.ran - self.ran, 0)
-        unused = max(self.cpus * (later.time - self.time) - ran, 0)
-        taken = min(max(later.waited - self.waited, 0), unused)
-        taken += max(later.throttled - self.throttled, 0)
-        return taken / (ran + taken) if taken else 0.0
+
+class Span(NamedTuple):
+    """CPU time between two readings, in nanoseconds.
+
+    Attributes:
+        ran: Time of the threads of this process.
+        waited: Time that they waited while not all CPUs ran threads of this process.
+        throttled: Time that the control group was stopped.
+        others: Time of all other programs, and of the hypervisor; too much or too little by some
+            milliseconds, and so perhaps below 0.
+    """
+
+    ran: int
+    waited: int
+    throttled: int
+    others: int
+
+    @classmethod
+    def of(cls, before: Reading, after: Reading) -> Span:
+        """Returns the time between two readings, all of it stopped if the CPUs are others."""
+        if after.cpus != before.cpus:
+            return cls(0, 0, 1, 0)
+        ran = max(after.ran - before.ran, 0)
+        unused = max(after.cpus * (after.time - before.time) - ran, 0)
+        waited = min(max(after.waited - before.waited, 0), unused)
+        throttled = max(after.throttled - before.throttled, 0)
+        if before.idle is None or after.idle is None:
+            return cls(ran, waited, throttled, waited)
+        return cls(ran, waited, throttled, unused - (after.idle - before.idle))
+
+
+def loads_of(spans: ArrayLike) -> NDArray[np.float64]:
+    """Returns the load in each of some spans.
+
+    It is the share that others took of the CPU time that the threads asked for. Threads that wait
+    for each other are no load: they do as all CPUs run threads of this process, or until the
+    scheduler moves one of them to an idle CPU. So the waits of all spans together count as far as
+    others ran meanwhile.
+
+    Args:
+        spans: ``[..., 4]``: spans (``Span``).
+
+    Returns:
+        float64 ``[...]``: the loads, from 0 to 1.
+    """
+    ran, waited, throttled, others = np.moveaxis(np.asarray(spans, np.float64), -1, 0)
+    all_waited = waited.sum()
+    share = min(max(others.sum() / all_waited, 0.0), 1.0) if all_waited else 0.0
+    taken = share * waited + throttled
+    return taken / np.maximum(ran + taken, 1.0)
 
 
 class LoadMeter:
@@ -64,23 +110,45 @@ class LoadMeter:
     Args:
         process: Folder of the process in Linux's ``/proc``.
         groups: Folder of the control groups, of version 1 or 2; there may be none.
+        counts: File with the counts of each CPU.
     """
 
     def __init__(
-        self, process: Path = Path("/proc/self"), groups: Path = Path("/sys/fs/cgroup")
+        self,
+        process: Path = Path("/proc/self"),
+        groups: Path = Path("/sys/fs/cgroup"),
+        counts: Path = Path("/proc/stat"),
     ) -> None:
         self._tasks = str(process / "task")
         self._throttling = _throttling_file(process / "cgroup", groups)
+        self._counts = str(counts)
 
     def __call__(self) -> Reading:
         """Returns a reading."""
+        cpus = os.sched_getaffinity(0)
         return Reading(
             time.perf_counter_ns(),
             time.process_time_ns(),
             self._waited(),
             (_throttled(self._throttling) if self._throttling else None) or 0,
-            len(os.sched_getaffinity(0)),
+            len(cpus),
+            self._idle(cpus),
         )
+
+    def _idle(self, cpus: set[int]) -> int | None:
+        wanted, ticks = {b"cpu%d" % cpu for cpu in cpus}, 0
+        try:
+            with open(self._counts, "rb") as file:  # noqa: PTH123
+                for line in file:
+                    name, *numbers = line.split(maxsplit=6)
+                    if name in wanted:
+                        wanted.remove(name)
+                        ticks += int(numbers[3]) + int(numbers[4])  # idle, and waiting for a disk
+                    if not wanted:
+                        return ticks * (10**9 // os.sysconf("SC_CLK_TCK"))
+        except (OSError, ValueError, IndexError):
+            return None
+        return None
 
     def _waited(self) -> int:
         delays = []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.execution.load import LOADED, Reading
+from hlograph.execution.load import LOADED, Reading, Span, loads_of
 
 Block = Callable[[int], float]
 """Function that makes so many calls, and returns the seconds of one of them.
@@ -30,6 +30,9 @@ _AGAIN = 0.3
 
 # A call that takes longer than this is warm after one.
 _SLOW = 0.1  # seconds
+
+# In place of what was not read: there is no load.
+_UNREAD = Span(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,18 @@ class Turns:
     seconds: NDArray[np.float64]
     load: NDArray[np.float64]
 
+    @property
+    def quiet(self) -> NDArray[np.bool_]:
+        """Boolean ``[T]``: the turns without load."""
+        return (self.load <= LOADED).all(axis=1)
+
     def undisturbed(self, least: int) -> Turns:
         """Returns what the times would be on a quiet machine.
 
         These are the turns without load, if there are at least so many. Otherwise they are all
         turns, without the share of the time that others took, but those of which that is all.
         """
-        quiet = (self.load <= LOADED).all(axis=1)
+        quiet = self.quiet
         if quiet.sum() >= least:
             return Turns(self.seconds[quiet], self.load[quiet])
         some = (self.load < 1).all(axis=1)
@@ -98,23 +106,26 @@ def in_turns(
     turns = max(turns, least)
     most = turns if read is None else math.floor(turns / (1 - _AGAIN))
     seconds: list[list[float]] = []
-    loads: list[list[float]] = []
-    quiet = 0
+    spans: list[list[Span]] = []
+    done = _turns(seconds, spans)
     with without_collector():
-        while quiet < turns and len(seconds) < most:
+        while done.quiet.sum() < turns and len(seconds) < most:
             if len(seconds) >= least and clock() - begun > max_seconds:
                 break
-            if len(seconds) >= least and stop(_turns(seconds, loads)):
+            if len(seconds) >= least and stop(done):
                 break
-            row, load = _turn(blocks, calls, len(seconds), read)
+            row, meanwhile = _turn(blocks, calls, len(seconds), read)
             seconds.append(row)
-            loads.append(load)
-            quiet += max(load) <= LOADED
-    return _turns(seconds, loads)
+            spans.append(meanwhile)
+            done = _turns(seconds, spans)
+    return done
 
 
-def _turns(seconds: list[list[float]], loads: list[list[float]]) -> Turns:
-    return Turns(np.array(seconds, np.float64), np.array(loads, np.float64))
+def _turns(seconds: list[list[float]], spans: list[list[Span]]) -> Turns:
+    """Returns turns, with the loads that all their CPU times together show."""
+    if not seconds:
+        return Turns(np.zeros((0, 0)), np.zeros((0, 0)))
+    return Turns(np.array(seconds, np.float64), loads_of(spans))
 
 
 def _turn(
@@ -122,18 +133,18 @@ def _turn(
     calls: Sequence[int],
     number: int,
     read: Callable[[], Reading] | None,
-) -> tuple[list[float], list[float]]:
-    """Returns the seconds and the loads of one turn."""
-    seconds, loads = [0.0] * len(blocks), [0.0] * len(blocks)
+) -> tuple[list[float], list[Span]]:
+    """Returns the seconds and the CPU times of one turn."""
+    seconds, spans = [0.0] * len(blocks), [_UNREAD] * len(blocks)
     before = read() if read else None
     for offset in range(len(blocks)):
         index = (number + offset) % len(blocks)
         seconds[index] = blocks[index](calls[index])
         if read and before:
             after = read()
-            loads[index] = before.load_until(after)
+            spans[index] = Span.of(before, after)
             before = after
-    return seconds, loads
+    return seconds, spans
 
 
 def _calls(block: Block, block_seconds: float) -> int:

@@ -275,6 +275,9 @@ class MeasuringWorker:
             )
         runs = [self._default.run, run, self._control]
         best = self._race(runs, effort, note)
+        if best.busy:  # perhaps for a moment
+            again = self._race(runs, effort, note)
+            best = min(best, again, key=lambda measured: measured.load)
         for _ in range(1, _ATTEMPTS):
             if best.busy or _noise(best) < _QUIET:
                 break

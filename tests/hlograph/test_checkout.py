@@ -1,4 +1,4 @@
-"""In a checkout, names of the wheel are of the modules beside hlograph."""
+"""Tests that names of the wheel are of the modules beside hlograph in a checkout."""
 
 import importlib
 import subprocess

@@ -1,4 +1,4 @@
-"""What runs in the other Python."""
+"""Tests what runs in the other Python."""
 
 import subprocess
 import sys

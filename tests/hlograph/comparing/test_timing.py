@@ -1,4 +1,4 @@
-"""Which of two programs is faster, by their times in each round."""
+"""Tests which of two programs is faster, by their times in each round."""
 
 import numpy as np
 import pytest

@@ -1,11 +1,12 @@
-"""What counts as load, on recorded readings and on files such as Linux has."""
+"""Tests what counts as load, on recorded readings and on files such as Linux has."""
 
 import os
 import threading
 
+import numpy as np
 import pytest
 
-from hlograph.execution.load import LoadMeter, Reading, cpu_quota, on_one_cpu
+from hlograph.execution.load import LoadMeter, Reading, Span, cpu_quota, loads_of, on_one_cpu
 
 MS = 1_000_000
 
@@ -43,6 +44,29 @@ def test_throttling_and_other_cpus_are_load():
     assert _load(10, 0, later_cpus=1) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("idle", "load"),
+    [
+        (None, 0.25),
+        (0, 0.25),  # another program had all that was left
+        (3, 2 / 17),
+        (5, 0.0),  # threads waited for each other beside an idle CPU
+        (7, 0.0),  # idle time is counted in steps
+    ],
+)
+def test_waits_are_load_as_far_as_others_ran(idle, load):
+    before = Reading(5 * MS, 7 * MS, 9 * MS, 0, 2, None if idle is None else 40 * MS)
+    after = Reading(15 * MS, 22 * MS, 14 * MS, 0, 2, None if idle is None else (40 + idle) * MS)
+    assert before.load_until(after) == pytest.approx(load)
+
+
+def test_the_time_of_others_is_taken_over_all_spans():
+    # The steps of the system's count are longer than a span.
+    spans = [Span(15, 5, 0, others) for others in (10, -9, 1, -2)] + [Span(20, 0, 0, 5)]
+    assert loads_of(spans) == pytest.approx([1.25 / 16.25] * 4 + [0])
+    assert loads_of([spans[:2], spans[2:4]]) == pytest.approx(np.zeros((2, 2)))
+
+
 def _process(folder, delays, groups="0::/\n"):
     for number, delay in enumerate(delays):
         thread = folder / "task" / str(number)
@@ -69,6 +93,24 @@ def test_a_kernel_without_delays_counts_how_often_threads_made_room(tmp_path, mo
     meter = LoadMeter(_process(tmp_path, []), tmp_path / "none")
     first, second = meter(), meter()
     assert second.waited - first.waited == 9 * MS
+
+
+@pytest.mark.parametrize(
+    ("text", "idle"),
+    [
+        ("cpu  9 9 9 9 9 9\ncpu0 1 2 3 40 5 6 7\ncpu2 0 0 0 2 1 0 0\nintr 5\n", 48),
+        ("cpu  9 9 9 9 9 9\ncpu0 1 2 3 40 5 6 7\ncpu1 0 0 0 2 1 0 0\nintr 5\n", None),  # of a host
+        ("cpu0 1 2\ncpu2 1 2\n", None),
+        (None, None),
+    ],
+)
+def test_idle_time_is_that_of_the_cpus_that_the_process_may_use(text, idle, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda thread: {0, 2})
+    monkeypatch.setattr("os.sysconf", {"SC_CLK_TCK": 100}.__getitem__)
+    if text is not None:
+        (tmp_path / "stat").write_text(text)
+    meter = LoadMeter(_process(tmp_path, [1]), tmp_path / "none", tmp_path / "stat")
+    assert meter().idle == (None if idle is None else idle * 10 * MS)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a process sees of its setting. Workers import this module."""
+"""Reads what a process sees of its setting. Workers import this module."""
 
 import os
 from pathlib import Path

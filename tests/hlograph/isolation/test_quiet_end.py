@@ -1,4 +1,4 @@
-"""What is said when a program ends while a worker of it starts."""
+"""Tests what is said when a program ends while a worker of it starts."""
 
 import subprocess
 import sys

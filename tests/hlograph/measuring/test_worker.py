@@ -20,13 +20,14 @@ X = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
 SHORT = Effort(pairs=4, block_seconds=0.0, max_seconds=60, thorough=True, least=3)
 
 
-def _reader(share):
-    """Returns what stands for a load meter: others take this share in each block."""
+def _reader(share, until=10**6):
+    """Returns what stands for a load meter: others take this share in each of so many blocks."""
     readings = iter(range(1, 10**6))
 
     def read():
         number = next(readings)
-        return Reading(10 * number, 10 * number, round(10 * number * share / (1 - share)), 0, 100)
+        waited = 10 * min(number, until) * share / (1 - share)
+        return Reading(10 * number, 10 * number, round(waited), 0, 100)
 
     return lambda: read
 
@@ -52,6 +53,22 @@ def test_a_lead_on_a_busy_machine_has_to_hold_on_one_cpu(share, cpus, leads, on_
     assert outcome.measured is not None
     assert outcome.measured.busy is (share > 0)
     assert ({1} in bound) is on_one
+
+
+def test_a_busy_moment_asks_for_no_lead_on_one_cpu(monkeypatch):
+    bound: list[set[int]] = []
+    # The first four turns of three programs read the load 20 times.
+    monkeypatch.setattr(worker_module, "LoadMeter", _reader(0.5, until=20))
+    monkeypatch.setattr(worker_module, "_LEADS", 0.0)
+    monkeypatch.setattr(worker_module, "_QUIET", math.inf)
+    monkeypatch.setattr("os.sched_getaffinity", lambda thread: {0, 1})
+    monkeypatch.setattr("os.sched_setaffinity", lambda thread, cpus: bound.append(cpus))
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    outcome = worker(MeasurementRequest(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
+    assert outcome.measured is not None
+    assert not outcome.measured.busy
+    assert not bound
 
 
 @pytest.mark.parametrize(("long", "pairs"), [(0.0, 1), (60.0, 4)])
