@@ -1,4 +1,4 @@
-"""What patterns of Enzyme-JAX bring: the effect of each step of plans, and tables of them."""
+"""Measures what patterns of Enzyme-JAX bring, by the effects of the steps of plans, with tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADS = ("programs", "geometric mean", "pays on", "hurts on", "refused on", "la
 
 @dataclass(frozen=True)
 class PatternEffect:
-    """What a pipeline, a group of patterns or a single one does to a program.
+    """Holds what a pipeline, a group of patterns or a single one does to a program.
 
     Attributes:
         program: The program.

@@ -1,4 +1,4 @@
-"""What runs in the process of a peer: a program, timed on inputs that lie ready.
+"""Runs in the process of a peer: times a program on inputs that lie ready.
 
 Processes of all peers import this, so it needs nothing but numpy.
 """

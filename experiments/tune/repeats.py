@@ -1,4 +1,4 @@
-"""How far searches of one program with equal settings agree: their plans and their ratios."""
+"""Compares searches of one program with equal settings: their plans and their ratios."""
 
 import itertools
 from collections.abc import Callable, Sequence

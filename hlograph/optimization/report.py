@@ -24,7 +24,7 @@ _FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitca
 
 @dataclass(frozen=True)
 class JudgingTimes:
-    """What references took of a search.
+    """Holds what references took of a search.
 
     Attributes:
         until: Seconds of the search until the verdict was known; None without a judgement.

@@ -1,4 +1,4 @@
-"""What a race tells whoever watches it, and the progress bar of ``hlograph.optimize``."""
+"""Reports the steps of a race, and shows the progress bar of ``hlograph.optimize``."""
 
 from __future__ import annotations
 

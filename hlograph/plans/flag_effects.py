@@ -1,4 +1,4 @@
-"""Which flags change what the installed jaxlib compiles, found by compiling two small programs.
+"""Finds the flags that change what the installed jaxlib compiles, by compiling two small programs.
 
 A name says little: XLA ignores an unknown entry of ``xla_backend_extra_options``, and takes options
 that nothing reads. What counts is the final module and the machine code.

@@ -57,7 +57,7 @@ class Excerpt(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it begins, as words; empty for a proto."""
+        """Says in words where it begins; empty for a proto."""
         return f" in line {self.line}" if self.line else ""
 
 

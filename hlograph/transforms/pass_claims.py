@@ -1,4 +1,4 @@
-"""What each pass of the registry may change of a module's results.
+"""States what each pass of the registry may change of a module's results.
 
 The class of a pass (``Pass.numerics``) says how far results may move. A claim says which of them
 and why. A pass of class exact changes nothing, and has no claim of its own here; each other pass
@@ -25,7 +25,7 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 @dataclass(frozen=True)
 class PassClaim:
-    """What a pass may change of a module's results.
+    """States what a pass may change of a module's results.
 
     Attributes:
         effects: Kinds of changes; empty for a pass of class exact.

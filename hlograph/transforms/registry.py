@@ -150,7 +150,7 @@ class Pass:
 
     @property
     def claim(self) -> PassClaim:
-        """What the pass may change of a module's results, in words and by kind."""
+        """Returns what the pass may change of a module's results, in words and by kind."""
         return claim_of(self.name)
 
     def __str__(self) -> str:

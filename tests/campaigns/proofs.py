@@ -44,7 +44,7 @@ class ProofsConfig:
     rules: tuple[str, ...] = ("*",)
     """Globs that select rules by their names."""
     parts: tuple[PartName, ...] = ("reals", "boundaries", "programs", "floats")
-    """What to prove or check."""
+    """Settings of a run: what to prove or check."""
     workers: int = 2
     """Number of processes."""
     seed: int = 0
@@ -55,7 +55,7 @@ class ProofsConfig:
 
 @dataclass(frozen=True)
 class ProofRow:
-    """What the prover says about a rule over the real numbers.
+    """Holds what the prover says about a rule over the real numbers.
 
     Attributes:
         rule: Name of the rule.

@@ -21,7 +21,7 @@ _SMALL = ((2, 3, 1, 2), (3, 2, 4, 2))
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule claims over the real numbers.
+    """States what a rule claims over the real numbers.
 
     Attributes:
         rule: Name of the rule.
@@ -44,7 +44,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of a claim.
+    """Holds what came of a claim.
 
     Attributes:
         claim: The claim.

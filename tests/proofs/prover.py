@@ -88,7 +88,7 @@ Statement = Equation | Lemma | Enumeration
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the prover has found out about a statement.
+    """Holds what the prover has found out about a statement.
 
     Attributes:
         kind: What came out.

@@ -60,7 +60,7 @@ class JudgingTask:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the implementations of a program come to.
+    """Holds what the implementations of a program come to.
 
     Attributes:
         verdict: Verdict of the references on jaxlib's default.

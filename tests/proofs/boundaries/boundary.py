@@ -62,7 +62,7 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Side:
-    """What a rule does on one side of a boundary.
+    """Holds what a rule does on one side of a boundary.
 
     Attributes:
         boundary: The boundary.
@@ -105,7 +105,7 @@ def sides_of(boundary: Boundary) -> list[Side]:
 
 @dataclass(frozen=True)
 class BoundaryRow:
-    """What a rule does next to the conditions of its claim.
+    """Holds what a rule does next to the conditions of its claim.
 
     Attributes:
         rule: Name of the rule.

@@ -196,7 +196,7 @@ ENTRY main {{
 
 
 class _Sine:
-    """What the rule builds for sines, or for cosines, of angles that are not too large.
+    """Builds what the rule builds for sines, or for cosines, of angles that are not too large.
 
     Args:
         fast: The computation.

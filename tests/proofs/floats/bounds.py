@@ -31,7 +31,7 @@ _DOUBLE = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Rounding:
-    """How much a rule changes the outputs of a program, and how much it may.
+    """Holds how much a rule changes the outputs of a program, and how much it may.
 
     Attributes:
         measured: Greatest change of an element, as a share of its bound; infinite if integers or

@@ -35,7 +35,7 @@ _LARGE_SUMS = 12_000
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is tried of each rule.
+    """Sets how much is tried of each rule.
 
     Attributes:
         programs: Number of programs that are drawn.
@@ -57,7 +57,7 @@ QUICK = Effort(programs=1, samples=1, stride=1 << 14, exhaustive=False)
 
 @dataclass(frozen=True)
 class FloatRow:
-    """What was checked of a rule.
+    """Holds what was checked of a rule.
 
     Attributes:
         rule: Its name.

@@ -1,4 +1,4 @@
-"""What each rule claims of bits, of rounding, and of NaNs and infinities.
+"""States what each rule claims of bits, of rounding, and of NaNs and infinities.
 
 There are four classes:
 

@@ -64,7 +64,7 @@ def draw(rule: str, seed: int, number: int) -> Module:
 
 @dataclass
 class Evidence:
-    """What was proved of a rule's results.
+    """Holds what was proved of a rule's results.
 
     Attributes:
         rule: Name of the rule.
