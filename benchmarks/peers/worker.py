@@ -14,11 +14,10 @@ from typing import Any
 from hlograph.errors import HloError
 from hlograph.execution.load import LoadMeter, Reading
 
-PAUSE = 0.02
-"""Seconds of rest before calls, in which the threads of the peer before fall asleep.
+_REST = 0.005  # seconds for which threads have to sleep, and the most that they run meanwhile
+_AWAKE = 0.0005
 
-Threads of XLA and OpenMP wait for work by spinning for some milliseconds after a call.
-"""
+_LONGEST = 1.0  # seconds after which threads are left awake
 
 _SLOW = 0.1  # seconds from which on a call is not made once more to warm the caches
 
@@ -34,6 +33,16 @@ def plainly() -> Iterator[None]:
         raise HloError(f"{type(error).__name__}: {error}") from error
 
 
+def wait_for_sleep() -> None:
+    """Waits until the threads of this process are asleep."""
+    end = time.perf_counter() + _LONGEST
+    while time.perf_counter() < end:
+        ran = time.process_time()
+        time.sleep(_REST)
+        if time.process_time() - ran < _AWAKE:
+            return
+
+
 class PeerWorker(ABC):
     """A program as one peer runs it."""
 
@@ -46,12 +55,16 @@ class PeerWorker(ABC):
         """Returns the mean seconds of some calls, one after the other."""
 
     def seconds(self, calls: int) -> float:
-        """Returns the mean seconds of some calls, after a pause and an untimed call."""
-        time.sleep(PAUSE)
+        """Returns the mean seconds of some calls after an untimed one.
+
+        They end when all threads of the process are asleep, as others are timed next: those of XLA
+        and OpenMP look for work for some milliseconds after a call, those of OpenBLAS for 100.
+        """
         with plainly():
             if self._last < _SLOW:
                 self.timed(1)
             self._last = self.timed(calls)
+        wait_for_sleep()
         return self._last
 
     def reading(self) -> Reading:

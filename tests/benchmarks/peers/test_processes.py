@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 
 import pytest
@@ -56,6 +57,26 @@ def test_preparing_is_outside_of_the_clock():
             pass
 
     assert Preparing().seconds(2) < 0.02
+
+
+def test_calls_end_when_all_threads_are_asleep():
+    # As a thread of OpenBLAS does after the last product.
+    class LookingForWork(CallWorker):
+        def prepared(self):
+            end = time.perf_counter() + 0.1
+            self.thread = threading.Thread(target=lambda: spin(end))
+            self.thread.start()
+
+        def run(self, prepared):
+            pass
+
+    def spin(end):
+        while time.perf_counter() < end:
+            pass
+
+    worker = LookingForWork()
+    worker.seconds(1)
+    assert not worker.thread.is_alive()
 
 
 def test_a_reason_is_one_line_that_fits_into_a_table():
