@@ -14,6 +14,7 @@
 #include "hlograph/native/custom_calls/recurrence_program.h"
 #include "hlograph/native/custom_calls/row_functions.h"
 #include "hlograph/native/custom_calls/scratch.h"
+#include "hlograph/native/custom_calls/thread_team.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace hlograph {
@@ -22,16 +23,20 @@ namespace {
 namespace ffi = xla::ffi;
 using Kind = RecurrenceKind;
 
-constexpr int64_t kMostRows = 32;   // of a part, whose values stay in the second cache
-constexpr int64_t kWorthAPart = 6;  // rows, for which a thread reads all matrices again
+constexpr int64_t kMostRows = 32;    // of a part, whose values stay in the second cache
+constexpr int64_t kWorthAPart = 6;   // rows, for which a thread reads all matrices again
+constexpr double kWorthATeam = 2e3;  // nanoseconds of a product
+
+// About what a product takes, for each multiplication.
+constexpr double kNanosecondsOfAProduct = 0.01;
 
 // A matrix in panels, as products in tiles take it.
 class PackedMatrix {
  public:
   PackedMatrix(const float* matrix, int64_t depth, int64_t columns, bool by_column)
-      : depth_(depth), columns_(columns), width_(PanelWidth<float>(columns)) {
+      : depth_(depth), columns_(columns), width_(PanelWidth<float>(columns)), run_{{0, depth}} {
     constexpr int64_t kLine = 16;  // floats
-    memory_.reset(new float[depth * ((columns - 1) / width_ + 1) * width_ + kLine]);
+    memory_.reset(new float[depth * panels() * width_ + kLine]);
     const auto address = reinterpret_cast<uintptr_t>(memory_.get()) / sizeof(float);
     panels_ = memory_.get() + (kLine - address % kLine) % kLine;
     for (int64_t first = 0; first < columns; first += width_) {
@@ -45,15 +50,20 @@ class PackedMatrix {
     }
   }
 
-  // Multiplies rows, which begin at these places.
-  void Multiply(const float* left, const std::vector<int64_t>& rows, float* products) const {
-    const std::vector<Run> depth{{0, depth_}};
-    for (int64_t first = 0; first < columns_; first += width_) {
-      MultiplyTiles<float>(
-          {left, rows, depth, 1, panels_ + first * depth_, std::min(width_, columns_ - first),
-           products + first, columns_, /*adds=*/false, /*by_column=*/false},
-          0, rows.size());
-    }
+  double NanosecondsOf(int64_t rows) const {
+    return kNanosecondsOfAProduct * rows * depth_ * columns_;
+  }
+
+  int64_t panels() const { return (columns_ - 1) / width_ + 1; }
+
+  // Multiplies rows, which begin at these places, with a panel.
+  void Multiply(const float* left, const std::vector<int64_t>& rows, int64_t panel,
+                float* products) const {
+    const int64_t first = panel * width_;
+    MultiplyTiles<float>(
+        {left, rows, run_, 1, panels_ + first * depth_, std::min(width_, columns_ - first),
+         products + first, columns_, /*adds=*/false, /*by_column=*/false},
+        0, rows.size());
   }
 
  private:
@@ -80,6 +90,7 @@ class PackedMatrix {
   }
 
   int64_t depth_, columns_, width_;
+  std::vector<Run> run_;  // the whole depth
   std::unique_ptr<float[]> memory_;
   float* panels_;
 };
@@ -95,11 +106,12 @@ struct Recurrence {
   std::vector<std::unique_ptr<PackedMatrix>> matrices;  // by statement
 };
 
-// Computes all iterations for some rows, which need no others.
+// Computes all iterations for some rows, which need no others. A team shares products.
 class RecurrencePart {
  public:
-  RecurrencePart(const Recurrence& recurrence, int64_t begin, int64_t end)
+  RecurrencePart(const Recurrence& recurrence, int64_t begin, int64_t end, ThreadTeam& team)
       : recurrence_(recurrence),
+        team_(team),
         statements_(recurrence.program.statements),
         begin_(begin),
         rows_(end - begin),
@@ -166,7 +178,8 @@ class RecurrencePart {
       case Kind::kConstant:
         break;
       case Kind::kDot:
-        recurrence_.matrices[i]->Multiply(views_[statement.values[0]].data, lefts_[i], MemoryOf(i));
+        Multiply(*recurrence_.matrices[i], views_[statement.values[0]].data, lefts_[i],
+                 MemoryOf(i));
         break;
       case Kind::kSlice:
         views_[i].data = views_[statement.values[0]].data + statement.numbers[0];
@@ -203,6 +216,13 @@ class RecurrencePart {
     }
   }
 
+  void Multiply(const PackedMatrix& matrix, const float* left, const std::vector<int64_t>& rows,
+                float* products) const {
+    const auto panel = [&](int64_t i) { matrix.Multiply(left, rows, i, products); };
+    if (matrix.NanosecondsOf(rows.size()) > kWorthATeam) return team_.Run(matrix.panels(), panel);
+    for (int64_t i = 0; i < matrix.panels(); ++i) panel(i);
+  }
+
   void CopyRows(int64_t value, float* to, int64_t stride) const {
     for (int64_t row = 0; row < rows_; ++row, to += stride) {
       std::copy_n(views_[value].data + row * views_[value].stride, statements_[value].columns, to);
@@ -210,6 +230,7 @@ class RecurrencePart {
   }
 
   const Recurrence& recurrence_;
+  ThreadTeam& team_;
   const std::vector<RecurrenceStatement>& statements_;
   const int64_t begin_, rows_;
   const Scratch scratch_;
@@ -314,16 +335,28 @@ int64_t CountParts(int64_t rows, int64_t threads) {
 
 // About what a part of so many rows takes.
 double NanosecondsOf(const Recurrence& recurrence, int64_t rows) {
-  constexpr double kOfAProduct = 0.01, kOfAnElement = 0.1;
+  constexpr double kOfAnElement = 0.1;
   const std::vector<RecurrenceStatement>& statements = recurrence.program.statements;
   double nanoseconds = 0;
   for (const RecurrenceStatement& statement : statements) {
-    const double of_a_column = statement.kind == Kind::kDot
-                                   ? kOfAProduct * statements[statement.values[0]].columns
-                                   : kOfAnElement;
+    const double of_a_column =
+        statement.kind == Kind::kDot
+            ? kNanosecondsOfAProduct * statements[statement.values[0]].columns
+            : kOfAnElement;
     nanoseconds += of_a_column * statement.columns;
   }
   return nanoseconds * rows * recurrence.steps;
+}
+
+// Threads that may share products: one for each panel of the largest one that is worth it.
+int64_t CountTeam(const Recurrence& recurrence, int64_t threads) {
+  int64_t panels = 1;
+  for (const std::unique_ptr<PackedMatrix>& matrix : recurrence.matrices) {
+    if (matrix != nullptr && matrix->NanosecondsOf(recurrence.rows) > kWorthATeam) {
+      panels = std::max(panels, matrix->panels());
+    }
+  }
+  return std::min(panels, threads);
 }
 
 ffi::Error Recur(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::RemainingRets results,
@@ -344,11 +377,14 @@ ffi::Error Recur(ffi::ThreadPool pool, ffi::RemainingArgs arguments, ffi::Remain
     if (!RecurrenceArrays(arguments, results, recurrence).Set()) {
       return Refusal("expected arrays of 32-bit floats for the statements of an iteration");
     }
-    const int64_t parts = CountParts(rows, std::max<int64_t>(pool.num_threads(), 1));
+    const int64_t threads = std::max<int64_t>(pool.num_threads(), 1);
+    const int64_t parts = CountParts(rows, threads);
+    ThreadTeam team(pool, parts == 1 ? CountTeam(recurrence, threads) : 1);
     ForPoolRanges(
         pool, parts, NanosecondsOf(recurrence, rows / parts), [&](int64_t part, int64_t end) {
           for (; part < end; ++part) {
-            RecurrencePart(recurrence, part * rows / parts, (part + 1) * rows / parts).Compute();
+            RecurrencePart(recurrence, part * rows / parts, (part + 1) * rows / parts, team)
+                .Compute();
           }
         });
     return ffi::Error::Success();

@@ -78,6 +78,7 @@ SIZES = {
     "rows for two threads": (16, 33, 7),
     "rows of several parts": (100, 70, 12),
     "one vector": (1, 129, 3),
+    "few rows and large matrices, of which threads share panels": (4, 200, 9),
 }
 """Rows, states, and inputs."""
 
