@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hlograph/native/custom_calls/native_kernel.h"
+#include "hlograph/native/custom_calls/packed_matrix.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
 #include "hlograph/native/custom_calls/product_tiles.h"
 #include "hlograph/native/custom_calls/recurrence_program.h"
@@ -26,74 +27,6 @@ using Kind = RecurrenceKind;
 constexpr int64_t kMostRows = 32;    // of a part, whose values stay in the second cache
 constexpr int64_t kWorthAPart = 6;   // rows, for which a thread reads all matrices again
 constexpr double kWorthATeam = 2e3;  // nanoseconds of a product
-
-// About what a product takes, for each multiplication.
-constexpr double kNanosecondsOfAProduct = 0.01;
-
-// A matrix in panels, as products in tiles take it.
-class PackedMatrix {
- public:
-  PackedMatrix(const float* matrix, int64_t depth, int64_t columns, bool by_column)
-      : depth_(depth), columns_(columns), width_(PanelWidth<float>(columns)), run_{{0, depth}} {
-    constexpr int64_t kLine = 16;  // floats
-    memory_.reset(new float[depth * panels() * width_ + kLine]);
-    const auto address = reinterpret_cast<uintptr_t>(memory_.get()) / sizeof(float);
-    panels_ = memory_.get() + (kLine - address % kLine) % kLine;
-    for (int64_t first = 0; first < columns; first += width_) {
-      const int64_t count = std::min(width_, columns - first);
-      float* const panel = panels_ + first * depth;
-      if (by_column) {
-        PackColumns(matrix + first * depth, count, panel);
-      } else {
-        PackRows(matrix + first, count, panel);
-      }
-    }
-  }
-
-  double NanosecondsOf(int64_t rows) const {
-    return kNanosecondsOfAProduct * rows * depth_ * columns_;
-  }
-
-  int64_t panels() const { return (columns_ - 1) / width_ + 1; }
-
-  // Multiplies rows, which begin at these places, with a panel.
-  void Multiply(const float* left, const std::vector<int64_t>& rows, int64_t panel,
-                float* products) const {
-    const int64_t first = panel * width_;
-    MultiplyTiles<float>(
-        {left, rows, run_, 1, panels_ + first * depth_, std::min(width_, columns_ - first),
-         products + first, columns_, /*adds=*/false, /*by_column=*/false},
-        0, rows.size());
-  }
-
- private:
-  void PackRows(const float* rows, int64_t count, float* panel) const {
-    const int64_t width = PanelWidth<float>(count);
-    for (int64_t k = 0; k < depth_; ++k, rows += columns_, panel += width) {
-      std::copy_n(rows, count, panel);
-      std::fill(panel + count, panel + width, 0.0f);
-    }
-  }
-
-  // Some elements of each column at a time, so that what is written stays in the first cache.
-  void PackColumns(const float* columns, int64_t count, float* panel) const {
-    constexpr int64_t kBlock = 16;
-    const int64_t width = PanelWidth<float>(count);
-    for (int64_t k = 0; k < depth_; k += kBlock) {
-      const int64_t end = std::min(k + kBlock, depth_);
-      for (int64_t i = 0; i < width; ++i) {
-        for (int64_t j = k; j < end; ++j) {
-          panel[j * width + i] = i < count ? columns[i * depth_ + j] : 0.0f;
-        }
-      }
-    }
-  }
-
-  int64_t depth_, columns_, width_;
-  std::vector<Run> run_;  // the whole depth
-  std::unique_ptr<float[]> memory_;
-  float* panels_;
-};
 
 // The arrays of a call. Results are in the order of the statements that write them.
 struct Recurrence {
@@ -341,7 +274,7 @@ double NanosecondsOf(const Recurrence& recurrence, int64_t rows) {
   for (const RecurrenceStatement& statement : statements) {
     const double of_a_column =
         statement.kind == Kind::kDot
-            ? kNanosecondsOfAProduct * statements[statement.values[0]].columns
+            ? PackedMatrix::kNanosecondsOfAProduct * statements[statement.values[0]].columns
             : kOfAnElement;
     nanoseconds += of_a_column * statement.columns;
   }

@@ -1,5 +1,6 @@
 """Loops of recurrent networks by a native kernel, beside NumPy and jaxlib's loops."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import jax
@@ -10,6 +11,9 @@ import pytest
 import hlograph
 from benchmarks.speed_rules.lowering import array, lowered
 from benchmarks.speed_rules.topics import loops, recurrences
+from hlograph.execution.runs import Run
+from hlograph.plans import Program
+from hlograph.plans.compiling import compile_program
 from tests.hlograph.transforms.kernels.kernel_checks import outputs_of, with_kernels
 
 X = np.array(
@@ -101,6 +105,23 @@ def test_cells_are_those_of_jax(cell, sizes):
         outputs_of(module, arrays), outputs_of(rewritten, arrays), strict=True
     ):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_calls_beside_each_other_share_the_threads():
+    # More calls than threads: teams are alone, or get threads late.
+    shapes = (24, 200), (200, 200), (30, 4, 24), (4, 200)
+    function = partial(recurrences.run, recurrences.plain)
+    text = lowered(function, *(array(*shape) for shape in shapes))
+    module, rewritten = with_kernels("kernel-recurrence", text)
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape).astype(np.float32) / shape[0] ** 0.5 for shape in shapes]
+    executable = compile_program(Program("recurrence", "hlo", rewritten.to_proto()))
+    with ThreadPoolExecutor(5) as pool:
+        runs = [pool.submit(Run(executable, arrays).outputs) for _ in range(60)]
+    expected = outputs_of(module, arrays)
+    for run in runs:
+        for result, wanted in zip(run.result(), expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_a_matrix_times_a_vector():
