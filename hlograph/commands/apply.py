@@ -45,6 +45,8 @@ class Apply(SourceCommand):
 
     def run(self) -> Answer:
         """Carries the plan out; see the class."""
+        from hlograph.measuring.service import COMPARISON, try_plan
+        from hlograph.measuring.trial import FINAL
         from hlograph.optimization.leading import leads
         from hlograph.plans import Plan, PlanError
 
@@ -52,7 +54,7 @@ class Apply(SourceCommand):
         plan = Plan.load(self.plan)
         job = self.job_of(self.source, plan.numerics)
         self._check(plan, job)
-        outcome = _tried(job, plan, measure=self.measure)
+        outcome = try_plan(job, plan, FINAL if self.measure else COMPARISON)
         if outcome.error or outcome.checks is None:
             raise PlanError(f"this plan is refused: {outcome.error}")
         if self.out is not None:
@@ -101,17 +103,6 @@ class Apply(SourceCommand):
             "holds": holds,
             "out": str(self.out) if self.out else None,
         }
-
-
-def _tried(job: Job, plan: Plan, *, measure: bool) -> PlanMeasurement:
-    """Compiles, compares and times a plan in a process of its own, which it may end."""
-    from hlograph.measuring.service import Measurer
-    from hlograph.measuring.trial import FINAL, Effort, MeasurementRequest
-
-    effort = FINAL if measure else Effort(1, 0.0, 0.0, thorough=True)
-    with Measurer(job, workers=1) as measurer:
-        (outcome,) = measurer.measure([MeasurementRequest(plan, effort)])
-    return outcome
 
 
 def _write(job: Job, plan: Plan, path: Path) -> None:

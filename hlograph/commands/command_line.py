@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from hlograph.commands.apply import Apply
+from hlograph.commands.board import SubmitResults, VerifySubmissions
 from hlograph.commands.check import CheckProgram
 from hlograph.commands.command import Answer, Command, one_line
 from hlograph.commands.compare import Compare
@@ -36,6 +37,10 @@ _CORPUS = (
     | Annotated[ShowBenchmark, tyro.conf.subcommand("show")]
     | Annotated[ExportBenchmarks, tyro.conf.subcommand("export")]
 )
+_BOARD = (
+    Annotated[SubmitResults, tyro.conf.subcommand("submit")]
+    | Annotated[VerifySubmissions, tyro.conf.subcommand("verify")]
+)
 _COMMANDS = (
     Annotated[Optimize, tyro.conf.subcommand("optimize")]
     | Annotated[Apply, tyro.conf.subcommand("apply")]
@@ -51,6 +56,10 @@ _COMMANDS = (
     | Annotated[
         _CORPUS,
         tyro.conf.subcommand("corpus", description="Lists, shows or exports the benchmarks."),
+    ]
+    | Annotated[
+        _BOARD,
+        tyro.conf.subcommand("board", description="Makes or replays submissions to the board."),
     ]
 )
 

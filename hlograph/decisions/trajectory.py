@@ -74,7 +74,7 @@ class Trajectory:
                 op_counts=tuple(map(int, fields["op_counts"])),
                 fingerprint=str(fields["fingerprint"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(f"expected the JSON of a trajectory: {error!r}") from error
         if len(trajectory.passes) != len(trajectory.op_counts):
             raise ReplayError(

@@ -10,9 +10,13 @@ from typing import Self
 
 from hlograph.errors import NotExecutableError, WorkerCrashedError, WorkerLostError
 from hlograph.isolation import WorkerLimits, WorkerPool
-from hlograph.measuring.trial import Job, MeasurementRequest, PlanMeasurement
+from hlograph.measuring.trial import Effort, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.worker import DEFAULT, SAMPLE, MeasuringWorker
+from hlograph.plans import Plan
 from hlograph.reading.parser_server import failed_check
+
+COMPARISON = Effort(1, 0.0, 0.0, thorough=True)
+"""Effort that compares outputs on all inputs, and times nothing that counts."""
 
 _PRELOADED = ("hlograph.measuring.worker",)
 _MEMORY = 16 << 30
@@ -143,3 +147,14 @@ class Measurer:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def try_plan(job: Job, plan: Plan, effort: Effort = COMPARISON) -> PlanMeasurement:
+    """Compiles, compares and times a plan in a process of its own, which it may end.
+
+    Raises:
+        HloError: The program cannot be measured; the message says why.
+    """
+    with Measurer(job, workers=1) as measurer:
+        (outcome,) = measurer.measure([MeasurementRequest(plan, effort)])
+    return outcome

@@ -1,0 +1,1 @@
+"""The board: submissions of what methods did to programs of the corpus, which anyone replays."""
