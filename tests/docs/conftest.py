@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from hlograph import Plan, corpus
+from hlograph.board.submission import Submission, SubmittedTrajectory
+from hlograph.decisions.trajectory import Trajectory
 from tests.hlograph.own_machine import own_lock, short_finals, single_workers
 
 __all__ = ["own_lock", "short_finals", "single_workers"]
@@ -23,7 +25,10 @@ arguments = jnp.ones((8, 32)), jnp.eye(32)
 
 @pytest.fixture
 def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Enters a folder with a module, ``step.hlo``, a dump of two, a plan and a function."""
+    """Enters a folder with a module, ``step.hlo``, a dump of two, a plan and a function.
+
+    ``episodes.jsonl`` has a trajectory, and ``mine.json`` is a submission of it.
+    """
     texts = _texts()
     (tmp_path / "step.hlo").write_text(texts[0])
     (tmp_path / "dump").mkdir()
@@ -32,6 +37,9 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # Without a fingerprint, it is a plan for any program.
     Plan("step", flags=FLAGS, numerics="fast").save(tmp_path / "step.plan.json")
     (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "episodes.jsonl").write_text(f"{_trajectory().to_json()}\n")
+    results = (SubmittedTrajectory(_trajectory(), "equal"),)
+    Submission("mine", "policy", "Ada Lovelace", trajectories=results).save(tmp_path / "mine.json")
     monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -42,3 +50,10 @@ def _texts() -> list[str]:
     """Returns two modules as text."""
     smallest = sorted(corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)[:2]
     return [benchmark.load().to_text() for benchmark in smallest]
+
+
+def _trajectory() -> Trajectory:
+    """Returns a trajectory without steps on a small benchmark."""
+    small = min(corpus.load(split="train"), key=lambda benchmark: benchmark.op_count)
+    same = small.fingerprint
+    return Trajectory(small.name, same, small.op_count, (), (), same)

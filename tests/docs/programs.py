@@ -59,6 +59,7 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--programs n-body/forces/n512"),
         bare=False,
     ),
+    "benchmarks.board": Program(_flags("--page None"), quick=True),
     "benchmarks.compare_with_xla": Program(reason=_NOT_OURS, parses=False),
     "benchmarks.enzyme_patterns": Program(reason=_TESTED, bare=False),
     "benchmarks.kernels": Program(
@@ -167,6 +168,9 @@ PROGRAMS: dict[str, Program] = {
     "experiments.tune.teach": Program(reason=_NOT_OURS),
     "hlograph": Program(reason="each subcommand has a line", bare=False),
     "hlograph apply": Program(_flags("--json"), bare=False),
+    "hlograph board": Program(reason="each subcommand has a line", bare=False),
+    "hlograph board submit": Program((), quick=True, bare=False),
+    "hlograph board verify": Program((), quick=True, bare=False),
     "hlograph calibrate": Program(reason="it takes minutes, and its own tests run it"),
     "hlograph compare": Program(
         reason="it needs another Python, and its own tests run it", bare=False
