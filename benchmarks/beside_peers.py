@@ -68,7 +68,7 @@ def run(config: PeersConfig, folder: Path) -> list[str]:
     """
     from benchmarks.beside_torch.settings import use_cores
     from benchmarks.peers.catalogue import ENVIRONMENTS, chosen_peers, measured
-    from benchmarks.peers.page import findings, write_results
+    from benchmarks.peers.page import findings, of_own, write_results
     from benchmarks.peers.processes import PeersRun, fastest_blas
     from benchmarks.peers.runs import left_over, rows_of
     from hlograph.storage.atomic_write import write_text_atomically
@@ -81,7 +81,8 @@ def run(config: PeersConfig, folder: Path) -> list[str]:
     made_with = conditions_of(config)
 
     def write(rows: Sequence[PeersRow]) -> str:
-        return write_results(rows, names, folder, made_with)
+        text = write_results(rows, names, folder, made_with)
+        return "\n\n".join(filter(None, [of_own(rows, names), text]))
 
     rows = rows_of(
         programs,

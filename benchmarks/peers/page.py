@@ -23,6 +23,9 @@ from hlograph.storage.atomic_write import write_bytes_atomically, write_text_ato
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+OWN = "optimize"
+"""Beginning of the names of peers that are ``hlograph.optimize``."""
+
 
 def tables(rows: Sequence[PeersRow], peers: Sequence[str], made_with: Mapping[str, Any]) -> str:
     """Returns the tables of peers, programs and plans, the failures and the conditions.
@@ -69,14 +72,22 @@ def beside(rows: Sequence[PeersRow], peer: str, other: str) -> str:
     )
 
 
+def of_own(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
+    """Returns a list that compares ``hlograph.optimize``, with its longest search, with others."""
+    own = [peer for peer in peers if peer.startswith(OWN)]
+    others = [peer for peer in peers if peer not in own and summary_of(rows, peer).ratios]
+    return "\n".join(f"- {beside(rows, own[-1], other)}" for other in others) if own else ""
+
+
 def _of_peers(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
     heads = ("peer", "programs", "geometric mean", "95 % interval", f"above {FASTER}")
-    heads += (f"below {SLOWER}", "fast_1", "fast_1.5", "fast_2", "failed", "compile s")
+    heads += (f"below {SLOWER}", f"within {FASTER} of the best", "fast_1", "fast_1.5", "fast_2")
+    heads += ("failed", "compile s")
     lines = []
     for peer in peers:
         summary = summary_of(rows, peer)
         if not summary.ratios:
-            lines.append([peer, "0", *[""] * 7, str(len(summary.failures)), ""])
+            lines.append([peer, "0", *[""] * 8, str(len(summary.failures)), ""])
             continue
         low, high = summary.interval
         lines.append(
@@ -87,6 +98,7 @@ def _of_peers(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
                 f"{low:.3f} to {high:.3f}",
                 str(summary.faster),
                 str(summary.slower),
+                str(summary.near),
                 *(f"{summary.fast(times):.0%}" for times in (1, 1.5, 2)),
                 str(len(summary.failures)),
                 _compile_seconds(rows, peer),

@@ -79,6 +79,11 @@ class PeersRow:
         pairs = zip(others.seconds, times.seconds, strict=True)
         return Interval.of_median([other / own for other, own in pairs])
 
+    def best(self, over: str = DEFAULT) -> float:
+        """Returns the largest ratio of all peers to one of them, which has 1 itself."""
+        ratios = [ratio.value for peer in self.peers if (ratio := self.ratio(peer, over))]
+        return max(ratios, default=1.0)
+
     def save(self, folder: Path) -> None:
         """Writes the row to a file of a folder, under the name of the program."""
         content = {"format": _FORMAT, **asdict(self)}
@@ -128,12 +133,14 @@ class PeerSummary:
         ratios: Median ratio to the default by program.
         failures: Reasons by program.
         programs: Number of programs that the default runs and that the peer was asked for.
+        near: Number of programs on which it is within 1.1 of the fastest, a peer or the default.
     """
 
     peer: str
     ratios: Mapping[str, float]
     failures: Mapping[str, str]
     programs: int
+    near: int
 
     @property
     def mean(self) -> float:
@@ -169,14 +176,15 @@ def summary_of(rows: Sequence[PeersRow], peer: str, over: str = DEFAULT) -> Peer
         peer: The peer.
         over: The peer that it is compared with.
     """
-    ratios, failures, programs = {}, {}, 0
+    ratios, failures, programs, near = {}, {}, 0, 0
     for row in rows:
         programs += peer in row.peers and bool(row.peers.get(over, PeerTimes()).seconds)
         if (ratio := row.ratio(peer, over)) is not None:
             ratios[row.program] = ratio.value
+            near += FASTER * ratio.value >= row.best(over)
         elif peer in row.peers and row.peers[peer].error:
             failures[row.program] = row.peers[peer].error
-    return PeerSummary(peer, ratios, failures, programs)
+    return PeerSummary(peer, ratios, failures, programs, near)
 
 
 def csv_of(rows: Iterable[PeersRow]) -> str:

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from benchmarks.peers.page import beside, findings, tables, write_results
+from benchmarks.peers.page import beside, findings, of_own, tables, write_results
 from benchmarks.peers.results import DEFAULT, PeersRow, PeerTimes, csv_of, summary_of
 from hlograph.errors import DamagedFileError
 
@@ -56,6 +56,38 @@ def test_a_summary_counts_failures_among_all_programs():
     assert (summary.faster, summary.slower, summary.programs) == (2, 1, 4)
     assert summary.failures == {"lost": "it died"}
     assert [summary.fast(times) for times in (1, 1.5, 2)] == [0.5, 0.5, 0.25]
+
+
+def test_a_summary_counts_programs_near_the_fastest():
+    rows = [
+        row("first", peer=(0.5, 1.0, 2.0), other=(0.6, 1.2, 2.4)),
+        row("nearly first", peer=(0.52, 1.04, 2.08), other=(0.5, 1.0, 2.0)),
+        row("behind the default", peer=(2.0, 4.0, 8.0), other="it died"),
+    ]
+    assert summary_of(rows, "peer").near == 2
+    assert summary_of(rows, "other").near == 1
+
+
+def test_the_longest_search_is_compared_with_all_others():
+    rows = [
+        PeersRow(
+            "a",
+            "some",
+            {
+                DEFAULT: PeerTimes((8.0,)),
+                "optimize 10 s": PeerTimes((4.0,)),
+                "optimize 60 s": PeerTimes((1.0,)),
+                "other": PeerTimes((2.0,)),
+                "lost": PeerTimes(error="it died"),
+            },
+        )
+    ]
+    names = ["optimize 10 s", "optimize 60 s", "other", "lost"]
+    assert of_own(rows, names) == (
+        "- optimize 60 s takes 0.500 of the time of other in the geometric mean of 1 programs, and "
+        "is ahead on 1 of them."
+    )
+    assert of_own(rows, ["other"]) == ""
 
 
 def test_no_program_has_no_mean():
@@ -114,5 +146,5 @@ def test_all_is_written_with_a_bar_for_each_program(tmp_path):
 
 def test_a_peer_that_ran_nothing_has_no_figures():
     rows = [row("a", peer="it died")]
-    assert "| peer | 0 |  |  |  |  |  |  |  | 1 |  |" in tables(rows, ["peer"], MADE)
+    assert "| peer | 0 |  |  |  |  |  |  |  |  | 1 |  |" in tables(rows, ["peer"], MADE)
     assert findings(rows, ["peer"]) == ["peer: ran no program, 1 failed"]
