@@ -4,8 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "hlograph/native/module/work.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -288,6 +291,21 @@ void AddTopK(const Instruction* instruction, Work& work) {
            (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
 }
 
+// The dimensions among the attributes of a native kernel's call, which are MLIR's text.
+std::vector<int64_t> DimensionsOf(const Instruction* call) {
+  constexpr absl::string_view kBegin = "dimensions = array<i64: ";
+  absl::string_view text = call->raw_backend_config_string();
+  const size_t begin = text.find(kBegin);
+  if (begin == absl::string_view::npos) return {};
+  text = text.substr(begin + kBegin.size());
+  std::vector<int64_t> dimensions;
+  for (const absl::string_view number : absl::StrSplit(text.substr(0, text.find('>')), ',')) {
+    int64_t dimension;
+    if (absl::SimpleAtoi(number, &dimension)) dimensions.push_back(dimension);
+  }
+  return dimensions;
+}
+
 // A native kernel: those that sort compare integers, many at once, convolutions are products of
 // matrices, and transforms take half as long as XLA's.
 void AddNativeKernel(const Instruction* call, Work& work) {
@@ -305,7 +323,7 @@ void AddNativeKernel(const Instruction* call, Work& work) {
     const double depth = Elements(OperandShape(call, 1)) / std::max(features, 1.0);
     work.Add(Feature::kDotFlops, 2 * Weighed(call->shape()) * depth);
   } else if (absl::StrContains(target, "fourier") && call->shape().IsArray()) {
-    const double size = Dimension(call->shape(), call->shape().dimensions().size() - 1);
+    const double size = Product(call->shape(), DimensionsOf(call));
     const double elements = std::max(Weighed(OperandShape(call, 0)), Weighed(call->shape()));
     work.Add(Feature::kTransformOperations, 0.5 * elements * Logarithm(size));
   }

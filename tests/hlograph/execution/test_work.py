@@ -241,6 +241,18 @@ def test_sort_and_gather():
     assert work(body) == {"kernels": 1, "gathered_slices": 20, "gathered_elements": 1280}
 
 
+@pytest.mark.parametrize("lengths", ["16", "16,16", "16,16,16"])
+def test_a_kernel_takes_half_the_operations_of_a_transform(lengths):
+    module = hlograph.Module.from_text(
+        "HloModule m\nENTRY e {\n a = c64[16,16,16] parameter(0)\n ROOT r = c64[16,16,16] fft(a), "
+        f"fft_type=FFT, fft_length={{{lengths}}}\n}}\n"
+    )
+    operations = work_of(module)["transform_operations"]
+    (rewrite,) = module.rewrites(["kernel-fourier"])
+    module.apply(rewrite)
+    assert work_of(module)["transform_operations"] == operations / 2
+
+
 def loop(first=0, bound=10, step=1, direction="LT", inner="tanh(x)", size=1000, outer=""):
     state = f"(s32[], f32[{size}])"
     return f"""
