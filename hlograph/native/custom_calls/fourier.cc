@@ -144,45 +144,59 @@ void TransformArray(ffi::ThreadPool pool, const Transform& transform, const ffi:
   }
 }
 
+// Returns true if these are dimensions of the result, each once, and those before the last one have
+// lengths of transforms; describes them.
+bool DescribeDimensions(const ffi::AnyBuffer& y, ffi::Span<const int64_t> dimensions,
+                        Transform& transform) {
+  const auto sizes = y.dimensions();
+  const int64_t last = static_cast<int64_t>(sizes.size()) - 1;
+  transform.sizes.assign(sizes.begin(), sizes.end());
+  transform.dimensions.assign(dimensions.begin(), dimensions.end());
+  auto& sorted = transform.dimensions;
+  std::sort(sorted.rbegin(), sorted.rend());
+  if (sorted.empty() || sorted.front() > last || sorted.back() < 0 ||
+      std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    return false;
+  }
+  return std::all_of(sorted.begin(), sorted.end(), [&](int64_t dimension) {
+    return dimension == last || IsFourierLength(sizes[dimension]);
+  });
+}
+
+// Returns true if rows of `from` elements become rows of `to` in a transform, and describes it.
+bool DescribeRows(int64_t from, int64_t to, Transform& transform) {
+  switch (transform.kind) {
+    case FourierKind::kComplex:
+      transform.length = to;
+      transform.given = 2 * from;
+      transform.kept = 2 * to;
+      break;
+    case FourierKind::kFromReal:
+      transform.length = to - 1;
+      transform.given = from;
+      transform.kept = 2 * to;
+      break;
+    case FourierKind::kToReal:
+      if (transform.dimensions.size() > 1 || to > 2 * (from - 1)) return false;
+      transform.length = from - 1;
+      transform.given = 2 * from;
+      transform.kept = to;
+      return IsFourierLength(transform.length);
+  }
+  return transform.given <= 2 * transform.length && IsFourierLength(transform.length);
+}
+
 // Returns true if the arrays and dimensions are of a transform, and describes it.
 bool Describe(const ffi::AnyBuffer& x, const ffi::AnyBuffer& y, ffi::Span<const int64_t> dimensions,
               Transform& transform) {
   const auto from = x.dimensions(), to = y.dimensions();
-  if (from.size() == 0 || from.size() != to.size() || dimensions.size() == 0) return false;
-  const int64_t last = static_cast<int64_t>(from.size()) - 1;
+  if (from.size() != to.size() || !DescribeDimensions(y, dimensions, transform)) return false;
+  const size_t last = to.size() - 1;
   if (!std::equal(from.begin(), from.begin() + last, to.begin())) return false;
-  transform.sizes.assign(to.begin(), to.end());
-  transform.dimensions.assign(dimensions.begin(), dimensions.end());
-  std::sort(transform.dimensions.rbegin(), transform.dimensions.rend());
-  const auto& sorted = transform.dimensions;
-  if (sorted.front() > last || sorted.back() < 0 ||
-      std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    return false;
+  if (transform.dimensions.front() == static_cast<int64_t>(last)) {
+    return DescribeRows(from[last], to[last], transform);
   }
-  for (const int64_t dimension : sorted) {
-    if (dimension < last && !IsFourierLength(to[dimension])) return false;
-  }
-  if (sorted.front() < last)
-    return transform.kind == FourierKind::kComplex && from[last] == to[last];
-  switch (transform.kind) {
-    case FourierKind::kComplex:
-      transform.length = to[last];
-      transform.given = 2 * from[last];
-      transform.kept = 2 * to[last];
-      break;
-    case FourierKind::kFromReal:
-      transform.length = to[last] - 1;
-      transform.given = from[last];
-      transform.kept = 2 * to[last];
-      break;
-    case FourierKind::kToReal:
-      transform.length = from[last] - 1;
-      transform.given = 2 * from[last];
-      transform.kept = to[last];
-      if (sorted.size() > 1 || transform.kept > 2 * transform.length) return false;
-      return IsFourierLength(transform.length);
-  }
-  return transform.given <= 2 * transform.length && IsFourierLength(transform.length);
+  return transform.kind == FourierKind::kComplex && from[last] == to[last];
 }
 
 ffi::Error Fourier(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y,

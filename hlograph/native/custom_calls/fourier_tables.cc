@@ -90,9 +90,9 @@ FourierTables<T>::FourierTables(int64_t length, bool is_real, int64_t lanes)
     between.insert(between.end(), imaginary.begin(), imaginary.end());
   }
   for (int64_t k = 0; is_real && k < length; ++k) {
-    const std::complex<double> half = 0.5 * Root(k, 2 * length);
-    real_halves.push_back(static_cast<T>(half.real()));
-    imaginary_halves.push_back(static_cast<T>(half.imag()));
+    const std::complex<double> root = Root(k, 2 * length);
+    real_roots.push_back(static_cast<T>(root.real()));
+    imaginary_roots.push_back(static_cast<T>(root.imag()));
   }
 }
 

@@ -37,7 +37,7 @@ struct FourierTables {
   FourierPasses<T> passes;    // of length / lanes elements
   FourierPasses<T> of_lanes;  // of `lanes` elements
   std::vector<T> between;     // real parts for all lanes, then imaginary ones, for each row
-  std::vector<T> real_halves, imaginary_halves;  // of real transforms: halves of the roots
+  std::vector<T> real_roots, imaginary_roots;  // of real transforms: exp(-pi i k / length)
 };
 
 // Returns tables that were made before, if they are kept.

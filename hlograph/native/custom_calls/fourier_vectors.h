@@ -10,10 +10,10 @@ namespace {
 template <typename T, int bytes>
 struct FourierVectors : VectorPairs<T, bytes> {
   using Pairs = VectorPairs<T, bytes>;
-  using Pairs::Add, Pairs::kLanes, Pairs::Multiply, Pairs::Parted, Pairs::PartedFromEnd;
+  using Pairs::Add, Pairs::kLanes, Pairs::Multiply, Pairs::PartedFromEnd;
   using Pairs::Read, Pairs::ReadComplex, Pairs::ReadSome, Pairs::ReadSomeComplex;
   using Pairs::Reversed, Pairs::Scaled, Pairs::WriteSome;
-  using Pairs::Swapped, Pairs::Transpose, Pairs::Write;
+  using Pairs::Swapped, Pairs::TimesMinusI, Pairs::Transpose, Pairs::Write;
   using Pairs::WriteComplex, Pairs::WriteSomeComplex;
   using typename Pairs::Pair;
   using typename Pairs::Vector;
@@ -79,21 +79,27 @@ struct FourierVectors : VectorPairs<T, bytes> {
 
   // --- Spectra of real numbers, by transforms of half as many complex ones.
 
+  // Half the sum of a and the conjugate of b, and half their difference: halves are summed, which
+  // overflow nowhere.
+  static HLOGRAPH_INLINE std::pair<Pair, Pair> HalfSums(Pair a, Pair b) {
+    const Pair half = Scaled(b, T{0.5});
+    return {{T{0.5} * a.real + half.real, T{0.5} * a.imaginary - half.imaginary},
+            {T{0.5} * a.real - half.real, T{0.5} * a.imaginary + half.imaginary}};
+  }
+
   // Element k of a spectrum of real numbers, from elements k and length - k of the transform.
   template <typename Factor>
-  static HLOGRAPH_INLINE Pair SpectrumOf(Pair a, Pair b, Factor half_real, Factor half_imaginary) {
-    const Pair sum{a.real + b.real, a.imaginary - b.imaginary};
-    const Pair turned{a.imaginary + b.imaginary, b.real - a.real};
-    return Add(Scaled(sum, T{0.5}), Multiply(turned, half_real, half_imaginary));
+  static HLOGRAPH_INLINE Pair SpectrumOf(Pair a, Pair b, Factor real, Factor imaginary) {
+    const auto [sum, apart] = HalfSums(a, b);
+    return Add(sum, Multiply(TimesMinusI(apart), real, imaginary));
   }
 
   // The other way. Parts are swapped, as for all inverse transforms.
   template <typename Factor>
-  static HLOGRAPH_INLINE Pair OfSpectrum(Pair a, Pair b, Factor half_real, Factor half_imaginary) {
-    const Pair sum{a.real + b.real, a.imaginary - b.imaginary};
-    const Pair apart{a.real - b.real, a.imaginary + b.imaginary};
-    const Pair turned = Multiply(apart, half_real, -half_imaginary);
-    return {T{0.5} * sum.imaginary + turned.real, T{0.5} * sum.real - turned.imaginary};
+  static HLOGRAPH_INLINE Pair OfSpectrum(Pair a, Pair b, Factor real, Factor imaginary) {
+    const auto [sum, apart] = HalfSums(a, b);
+    const Pair turned = Multiply(apart, real, -imaginary);
+    return {sum.imaginary + turned.real, sum.real - turned.imaginary};
   }
 
   // --- A row of lanes * lanes elements or a multiple of them.
@@ -111,8 +117,8 @@ struct FourierVectors : VectorPairs<T, bytes> {
     const FourierPass<T>& pass = work.tables->passes.passes.front();
     if (work.kind == FourierKind::kToReal) {
       const int64_t length = work.length;
-      const T* const reals = work.tables->real_halves.data();
-      const T* const imaginaries = work.tables->imaginary_halves.data();
+      const T* const reals = work.tables->real_roots.data();
+      const T* const imaginaries = work.tables->imaginary_roots.data();
       return FirstPass(
           pass,
           [=](int64_t i) HLOGRAPH_ALWAYS_INLINE {
@@ -180,14 +186,13 @@ struct FourierVectors : VectorPairs<T, bytes> {
   }
 
   static void Row(const FourierWork<T>& work, int64_t row, T* scratch) {
-    const bool to_real = work.kind == FourierKind::kToReal;
-    const T* const x = work.x + row * (to_real ? 2 * work.length + 2 : work.given);
+    const T* const x = work.x + row * work.given;
     T* const y = work.y + row * work.kept;
     const int64_t length = work.length;
-    auto* const one = reinterpret_cast<Pair*>(scratch);
-    Pair* const other = one + length / kLanes;
-    ReadRow(work, x, one);
-    Pair* const columns = Passes(work.tables->passes, 1, one, other);
+    auto* const elements = reinterpret_cast<Pair*>(scratch);
+    Pair* const others = elements + length / kLanes;
+    ReadRow(work, x, elements);
+    Pair* const columns = Passes(work.tables->passes, 1, elements, others);
     if (work.kind == FourierKind::kFromReal) {
       T* const reals = scratch + 4 * length;
       T* const imaginaries = reals + length + kLanes;
@@ -220,12 +225,12 @@ struct FourierVectors : VectorPairs<T, bytes> {
       const int64_t end = length - k - kLanes + 1;
       const Pair a{Read(reals + k), Read(imaginaries + k)};
       const Pair b{Reversed(Read(reals + end)), Reversed(Read(imaginaries + end))};
-      WriteComplex(SpectrumOf(a, b, Read(work.tables->real_halves.data() + k),
-                              Read(work.tables->imaginary_halves.data() + k)),
+      WriteComplex(SpectrumOf(a, b, Read(work.tables->real_roots.data() + k),
+                              Read(work.tables->imaginary_roots.data() + k)),
                    y + 2 * k);
     }
     y[2 * length] = reals[0] - imaginaries[0];
-    y[2 * length + 1] = 0;
+    y[1] = y[2 * length + 1] = 0;  // also where others are NaN
   }
 
   // --- Rows side by side, one in each lane.
@@ -258,16 +263,16 @@ struct FourierVectors : VectorPairs<T, bytes> {
     const int64_t length = work.length;
     const bool to_real = work.kind == FourierKind::kToReal;
     const int64_t needed = to_real ? 2 * length + 2 : 2 * length;
-    const int64_t given = to_real ? needed : work.given;
-    auto* const one = reinterpret_cast<Pair*>(scratch);
-    Pair* const other = one + length + 1;
-    ReadRows(work.x + row * given, count, given, needed, reinterpret_cast<Vector*>(one));
+    auto* const elements = reinterpret_cast<Pair*>(scratch);
+    Pair* const others = elements + length + 1;
+    ReadRows(work.x + row * work.given, count, work.given, needed,
+             reinterpret_cast<Vector*>(elements));
     if (to_real) {
-      PrepareSpectra(work, one);
+      PrepareSpectra(work, elements);
     } else if (work.is_inverse) {
-      for (int64_t i = 0; i < length; ++i) one[i] = Swapped(one[i]);
+      for (int64_t i = 0; i < length; ++i) elements[i] = Swapped(elements[i]);
     }
-    Pair* results = Passes(work.tables->passes, 0, one, other);
+    Pair* results = Passes(work.tables->passes, 0, elements, others);
     if (work.kind == FourierKind::kFromReal) {
       FinishSpectra(work, results);
     } else if (work.is_inverse) {
@@ -280,7 +285,7 @@ struct FourierVectors : VectorPairs<T, bytes> {
     const int64_t length = work.length;
     elements[0].imaginary = elements[length].imaginary = Vector{};  // those of real numbers
     for (int64_t k = 0; 2 * k <= length; ++k) {
-      const T real = work.tables->real_halves[k], imaginary = work.tables->imaginary_halves[k];
+      const T real = work.tables->real_roots[k], imaginary = work.tables->imaginary_roots[k];
       const Pair a = elements[k], b = elements[length - k];
       elements[k] = OfSpectrum(a, b, real, imaginary);
       if (k > 0) elements[length - k] = OfSpectrum(b, a, -real, imaginary);
@@ -292,7 +297,7 @@ struct FourierVectors : VectorPairs<T, bytes> {
     elements[length] = {elements[0].real - elements[0].imaginary, Vector{}};
     elements[0] = {elements[0].real + elements[0].imaginary, Vector{}};
     for (int64_t k = 1; 2 * k <= length; ++k) {
-      const T real = work.tables->real_halves[k], imaginary = work.tables->imaginary_halves[k];
+      const T real = work.tables->real_roots[k], imaginary = work.tables->imaginary_roots[k];
       const Pair a = elements[k], b = elements[length - k];
       elements[k] = SpectrumOf(a, b, real, imaginary);
       elements[length - k] = SpectrumOf(b, a, -real, imaginary);
@@ -305,12 +310,12 @@ struct FourierVectors : VectorPairs<T, bytes> {
   static HLOGRAPH_INLINE void TransformColumns(const FourierWork<T>& work, Reader read,
                                                Writer write, T* scratch) {
     const int64_t length = work.length;
-    auto* const one = reinterpret_cast<Pair*>(scratch);
+    auto* const elements = reinterpret_cast<Pair*>(scratch);
     for (int64_t i = 0; i < length; ++i) {
       const Pair a = read(i * work.stride);
-      one[i] = work.is_inverse ? Swapped(a) : a;
+      elements[i] = work.is_inverse ? Swapped(a) : a;
     }
-    const Pair* const results = Passes(work.tables->passes, 0, one, one + length);
+    const Pair* const results = Passes(work.tables->passes, 0, elements, elements + length);
     for (int64_t i = 0; i < length; ++i) {
       const Pair a = Scaled(results[i], work.scale);
       write(work.is_inverse ? Swapped(a) : a, i * work.stride);
