@@ -77,6 +77,7 @@ REFUSED: Refused = {
         a_length_with_another_factor="c64:16x14",
         few_long_rows_that_fill_no_vectors="c64:3x1000",
         few_numbers="c64:8x4",
+        more_than_the_longest="c64:4194304",
     )
     | _refused(
         partial(transformed, dimensions=2),

@@ -118,7 +118,7 @@ class KernelFourier : public KernelRule {
  public:
   using KernelRule::KernelRule;
 
-  Reach reach() const override { return {.operands = 4, .users = 1}; }
+  Reach reach() const override { return {.operands = 5, .users = 1}; }
 
  protected:
   bool Matches(const Instruction* instruction) const override {
