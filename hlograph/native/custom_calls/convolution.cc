@@ -7,6 +7,7 @@
 #include "hlograph/native/custom_calls/convolved_arrays.h"
 #include "hlograph/native/custom_calls/native_kernel.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
+#include "hlograph/native/custom_calls/processor.h"
 #include "hlograph/native/custom_calls/product_tiles.h"
 #include "hlograph/native/custom_calls/scratch.h"
 #include "xla/ffi/api/ffi.h"

@@ -10,7 +10,7 @@
 #include "hlograph/native/custom_calls/fourier_tables.h"
 #include "hlograph/native/custom_calls/native_kernel.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
-#include "hlograph/native/custom_calls/product_tiles.h"
+#include "hlograph/native/custom_calls/processor.h"
 #include "hlograph/native/custom_calls/scratch.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -22,7 +22,7 @@ namespace ffi = xla::ffi;
 template <typename T>
 const FourierKernels<T>& KernelsHere() {
   static const FourierKernels<T> kernels =
-      __builtin_cpu_supports("x86-64-v4") ? WideFourierKernels<T>() : NarrowFourierKernels<T>();
+      HasWideVectors() ? WideFourierKernels<T>() : NarrowFourierKernels<T>();
   return kernels;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "hlograph/native/custom_calls/processor.h"
+
 namespace hlograph {
 namespace {
 
@@ -111,32 +113,23 @@ HLOGRAPH_AVX2 void MultiplyNarrow(const TileProducts<T>& tiles, int64_t begin, i
   MultiplyPanel<T, kNarrowBytes, false>(tiles, begin, end);
 }
 
-bool IsWide() {
-  static const bool is_wide = __builtin_cpu_supports("x86-64-v4");
-  return is_wide;
-}
-
 }  // namespace
-
-bool HasFusedMultiplyAdd() { return __builtin_cpu_supports("x86-64-v3"); }
 
 template <typename T>
 int64_t PanelWidth(int64_t columns) {
-  const int64_t lanes = (IsWide() ? kWideBytes : kNarrowBytes) / sizeof(T);
-  const int64_t vectors = IsWide() ? kWide : kNarrow;
+  const int64_t lanes = (HasWideVectors() ? kWideBytes : kNarrowBytes) / sizeof(T);
+  const int64_t vectors = HasWideVectors() ? kWide : kNarrow;
   return std::min((columns + lanes - 1) / lanes, vectors) * lanes;
 }
 
 template <typename T>
 void MultiplyTiles(const TileProducts<T>& tiles, int64_t begin, int64_t end) {
-  (IsWide() ? MultiplyWide<T> : MultiplyNarrow<T>)(tiles, begin, end);
+  (HasWideVectors() ? MultiplyWide<T> : MultiplyNarrow<T>)(tiles, begin, end);
 }
 
 #else
 
 }  // namespace
-
-bool HasFusedMultiplyAdd() { return false; }
 
 template <typename T>
 int64_t PanelWidth(int64_t) {

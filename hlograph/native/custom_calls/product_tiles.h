@@ -30,9 +30,6 @@ struct TileProducts {
   bool by_column;  // each column of the panel has elements of its own, which lie side by side
 };
 
-// Returns true if the processor has AVX2 and fused multiplication and addition.
-bool HasFusedMultiplyAdd();
-
 // Returns the number of columns of a panel on this processor: those asked for and some more up to a
 // whole vector, or the most that a panel has.
 template <typename T>

@@ -11,6 +11,7 @@
 #include "hlograph/native/custom_calls/native_kernel.h"
 #include "hlograph/native/custom_calls/packed_matrix.h"
 #include "hlograph/native/custom_calls/pool_ranges.h"
+#include "hlograph/native/custom_calls/processor.h"
 #include "hlograph/native/custom_calls/product_tiles.h"
 #include "hlograph/native/custom_calls/recurrence_program.h"
 #include "hlograph/native/custom_calls/row_functions.h"
