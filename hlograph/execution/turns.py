@@ -51,7 +51,7 @@ class Turns:
     @property
     def quiet(self) -> NDArray[np.bool_]:
         """Boolean ``[T]``: the turns without load."""
-        return (self.load <= LOADED).all(axis=1)
+        return np.asarray((self.load <= LOADED).all(axis=1))
 
     def undisturbed(self, least: int) -> Turns:
         """Returns what the times would be on a quiet machine.
