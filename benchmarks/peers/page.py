@@ -116,16 +116,11 @@ def _compile_seconds(rows: Sequence[PeersRow], peer: str) -> str:
 
 def _of_programs(rows: Sequence[PeersRow], peers: Sequence[str]) -> str:
     lines = []
-    for row in sorted(rows, key=lambda row: -_best(row, peers)):
+    for row in sorted(rows, key=lambda row: -row.best(peers)):
         default = row.peers.get(DEFAULT, PeerTimes())
         cells = [number(1e3 * default.median) if default.seconds else "failed"]
         lines.append([row.program, *cells, *(_cell(row, peer) for peer in peers)])
     return markdown_table(("program", "default ms", *peers), lines)
-
-
-def _best(row: PeersRow, peers: Sequence[str]) -> float:
-    ratios = [ratio.value for peer in peers if (ratio := row.ratio(peer)) is not None]
-    return max(ratios, default=0.0)
 
 
 def _cell(row: PeersRow, peer: str) -> str:
@@ -199,7 +194,7 @@ def _draw(figure: Figure, rows: Sequence[PeersRow], peers: Sequence[str]) -> Non
     from experiments.paper.report.pictures import colours
     from experiments.tune.pictures import ratio_axis
 
-    rows = sorted(rows, key=lambda row: -_best(row, peers))
+    rows = sorted(rows, key=lambda row: -row.best(peers))
     axes = figure.subplots()
     height = 0.8 / max(len(peers), 1)
     for place, (peer, colour) in enumerate(colours(dict.fromkeys(peers)).items()):

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -73,16 +74,21 @@ class PeersRow:
         Returns:
             Median and 95 % interval; None if one of them was not timed.
         """
+        ratios = self._ratios(peer, over)
+        return Interval.of_median(ratios) if ratios else None
+
+    def best(self, peers: Iterable[str], over: str = DEFAULT) -> float:
+        """Returns the largest median ratio of some peers to another one; 0 if none was timed."""
+        timed = [ratios for peer in peers if (ratios := self._ratios(peer, over))]
+        return max(map(median, timed), default=0.0)
+
+    def _ratios(self, peer: str, over: str) -> list[float]:
+        """Returns the ratio in each turn; none if one of them was not timed."""
         times, others = self.peers.get(peer), self.peers.get(over)
         if times is None or others is None or not times.seconds or not others.seconds:
-            return None
+            return []
         pairs = zip(others.seconds, times.seconds, strict=True)
-        return Interval.of_median([other / own for other, own in pairs])
-
-    def best(self, over: str = DEFAULT) -> float:
-        """Returns the largest ratio of all peers to one of them, which has 1 itself."""
-        ratios = [ratio.value for peer in self.peers if (ratio := self.ratio(peer, over))]
-        return max(ratios, default=1.0)
+        return [other / own for other, own in pairs]
 
     def save(self, folder: Path) -> None:
         """Writes the row to a file of a folder, under the name of the program."""
@@ -181,7 +187,7 @@ def summary_of(rows: Sequence[PeersRow], peer: str, over: str = DEFAULT) -> Peer
         programs += peer in row.peers and bool(row.peers.get(over, PeerTimes()).seconds)
         if (ratio := row.ratio(peer, over)) is not None:
             ratios[row.program] = ratio.value
-            near += FASTER * ratio.value >= row.best(over)
+            near += FASTER * ratio.value >= row.best(row.peers, over)
         elif peer in row.peers and row.peers[peer].error:
             failures[row.program] = row.peers[peer].error
     return PeerSummary(peer, ratios, failures, programs, near)
