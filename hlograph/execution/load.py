@@ -47,10 +47,10 @@ class Reading(NamedTuple):
 
     def load_until(self, later: Reading) -> float:
         """Returns the load between two readings, from 0 to 1; see ``loads_of``."""
-        return float(loads_of([Span.of(self, later)])[0])
+        return float(loads_of([CpuTimes.of(self, later)])[0])
 
 
-class Span(NamedTuple):
+class CpuTimes(NamedTuple):
     """CPU time between two readings, in nanoseconds.
 
     Attributes:
@@ -67,7 +67,7 @@ class Span(NamedTuple):
     others: int
 
     @classmethod
-    def of(cls, before: Reading, after: Reading) -> Span:
+    def of(cls, before: Reading, after: Reading) -> CpuTimes:
         """Returns the time between two readings, all of it stopped if the CPUs are others."""
         if after.cpus != before.cpus:
             return cls(0, 0, 1, 0)
@@ -89,7 +89,7 @@ def loads_of(spans: ArrayLike) -> NDArray[np.float64]:
     others ran meanwhile.
 
     Args:
-        spans: ``[..., 4]``: spans (``Span``).
+        spans: ``[..., 4]``: spans (``CpuTimes``).
 
     Returns:
         float64 ``[...]``: the loads, from 0 to 1.

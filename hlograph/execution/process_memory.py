@@ -69,7 +69,7 @@ _keeps = False  # what mallopt was told cannot be asked for
 
 @dataclass(frozen=True)
 class KeptMemory:
-    """What it brought a function that its process keeps freed memory.
+    """States what it brought a function that its process keeps freed memory.
 
     Attributes:
         seconds_before: Median time of a call where freed memory is returned to the system.

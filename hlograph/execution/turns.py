@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.execution.load import LOADED, Reading, Span, loads_of
+from hlograph.execution.load import LOADED, CpuTimes, Reading, loads_of
 
 Block = Callable[[int], float]
 """Function that makes so many calls, and returns the seconds of one of them.
@@ -32,7 +32,7 @@ _AGAIN = 0.3
 _SLOW = 0.1  # seconds
 
 # In place of what was not read: there is no load.
-_UNREAD = Span(0, 0, 0, 0)
+_UNREAD = CpuTimes(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def in_turns(
     turns = max(turns, least)
     most = turns if read is None else math.floor(turns / (1 - _AGAIN))
     seconds: list[list[float]] = []
-    spans: list[list[Span]] = []
+    spans: list[list[CpuTimes]] = []
     done = _turns(seconds, spans)
     with without_collector():
         while done.quiet.sum() < turns and len(seconds) < most:
@@ -121,7 +121,7 @@ def in_turns(
     return done
 
 
-def _turns(seconds: list[list[float]], spans: list[list[Span]]) -> Turns:
+def _turns(seconds: list[list[float]], spans: list[list[CpuTimes]]) -> Turns:
     """Returns turns, with the loads that all their CPU times together show."""
     if not seconds:
         return Turns(np.zeros((0, 0)), np.zeros((0, 0)))
@@ -133,7 +133,7 @@ def _turn(
     calls: Sequence[int],
     number: int,
     read: Callable[[], Reading] | None,
-) -> tuple[list[float], list[Span]]:
+) -> tuple[list[float], list[CpuTimes]]:
     """Returns the seconds and the CPU times of one turn."""
     seconds, spans = [0.0] * len(blocks), [_UNREAD] * len(blocks)
     before = read() if read else None
@@ -142,7 +142,7 @@ def _turn(
         seconds[index] = blocks[index](calls[index])
         if read and before:
             after = read()
-            spans[index] = Span.of(before, after)
+            spans[index] = CpuTimes.of(before, after)
             before = after
     return seconds, spans
 

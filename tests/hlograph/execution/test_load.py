@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from hlograph.execution.load import LoadMeter, Reading, Span, cpu_quota, loads_of, on_one_cpu
+from hlograph.execution.load import CpuTimes, LoadMeter, Reading, cpu_quota, loads_of, on_one_cpu
 
 MS = 1_000_000
 
@@ -62,7 +62,7 @@ def test_waits_are_load_as_far_as_others_ran(idle, load):
 
 def test_the_time_of_others_is_taken_over_all_spans():
     # The steps of the system's count are longer than a span.
-    spans = [Span(15, 5, 0, others) for others in (10, -9, 1, -2)] + [Span(20, 0, 0, 5)]
+    spans = [CpuTimes(15, 5, 0, others) for others in (10, -9, 1, -2)] + [CpuTimes(20, 0, 0, 5)]
     assert loads_of(spans) == pytest.approx([1.25 / 16.25] * 4 + [0])
     assert loads_of([spans[:2], spans[2:4]]) == pytest.approx(np.zeros((2, 2)))
 
