@@ -57,7 +57,7 @@ class BoardConfig:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a submission reaches on its modules of one set and split."""
+    """Holds what a submission reaches on its modules of one set and split."""
 
     submission: Submission
     results: Sequence[Submitted]
@@ -126,7 +126,7 @@ def standings(submissions: Iterable[Submission]) -> list[Standing]:
     Raises:
         HloError: The corpus does not have such a module.
     """
-    found = []
+    rows = []
     for submission in submissions:
         parts: dict[tuple[str, str], list[tuple[Submitted, Benchmark]]] = defaultdict(list)
         for result in submission.trajectories:
@@ -140,8 +140,8 @@ def standings(submissions: Iterable[Submission]) -> list[Standing]:
             parts[benchmark.set, benchmark.split].append((result, benchmark))
         for pairs in parts.values():
             results, benchmarks = zip(*pairs, strict=True)
-            found.append(Standing(submission, results, benchmarks))
-    return found
+            rows.append(Standing(submission, results, benchmarks))
+    return rows
 
 
 def trajectories_part(submissions: Sequence[Submission]) -> str:

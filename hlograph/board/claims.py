@@ -1,4 +1,4 @@
-"""What users have to submit: files with steps on benchmarks, and what these are said to lead to."""
+"""Reads what users have to submit: steps on benchmarks, and what these are said to lead to."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ClaimedSteps:
 
 @dataclass(frozen=True)
 class Claims:
-    """What sources hold.
+    """Holds what sources claim.
 
     Attributes:
         steps: Steps on benchmarks.

@@ -156,7 +156,7 @@ class SubmittedPlan:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one method did to programs of the corpus.
+    """Holds what one method did to programs of the corpus.
 
     Attributes:
         name: Its name on the board: lower-case letters, digits, dots and hyphens.

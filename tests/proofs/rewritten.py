@@ -1,4 +1,4 @@
-"""What a rule puts in place of a small program, as formulas of z3.
+"""Writes what a rule puts in place of a small program as formulas of z3.
 
 So a lemma is about the instructions that the rule builds, not about a copy of their meaning. Each
 instruction stands for one element of its array: broadcasts, reshapes and transposes pass it on.

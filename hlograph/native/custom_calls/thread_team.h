@@ -38,8 +38,6 @@ class ThreadTeam {
     if (shared_ != nullptr) shared_->ended.store(true, std::memory_order_relaxed);
   }
 
-  int64_t threads() const { return threads_; }
-
   // Calls work(part) for the parts 0 .. parts; it must not throw.
   template <typename Work>
   void Run(int64_t parts, const Work& work) {
