@@ -92,16 +92,17 @@ class Samples:
             return np.asarray(change(wide, rng)).astype(array.dtype)
 
 
-def others(number: int, count: int) -> frozenset[str]:
+def others(number: int, count: int, *, is_given: bool) -> frozenset[str]:
     """Returns names of samples that one of several processes leaves to the others.
 
-    The user's inputs and the first random ones are compared in each.
+    The first usual inputs are compared in each.
 
     Args:
         number: Number of the process.
         count: Number of processes.
+        is_given: True if the first usual inputs are the user's.
     """
-    names = ("random 1", *_CHANGES, _NEAR_ROWS)
+    names = (*(["random 0"] if is_given else []), "random 1", *_CHANGES, _NEAR_ROWS)
     return frozenset(name for i, name in enumerate(names) if i % count != number)
 
 

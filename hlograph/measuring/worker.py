@@ -211,13 +211,16 @@ class MeasuringWorker:
     def _seconds_of_default(self) -> float:
         limit = min(self._job.patience, _UNKNOWN if self._job.given is None else _HOUR)
         with lock.compiling(), self._recorder.noted(DEFAULT, limit):
-            seconds = self._default.run.seconds()
+            begun = time.perf_counter()
+            self._first_outputs = self._default.run.outputs()
+            seconds = time.perf_counter() - begun
             return seconds if seconds >= LONG_RUN else self._default.run.seconds()
 
     def _default_on(self, sample: str) -> Runner:
         """Returns what runs the default on a sample, with a time limit on all but the first."""
         if sample == self._samples.usual[0].name:
-            return self._runner(self._default.executable, DEFAULT, _HOUR)
+            run = self._runner(self._default.executable, DEFAULT, _HOUR)
+            return lambda inputs: self._first_outputs if inputs is self._inputs else run(inputs)
         limit = _SAMPLE_SECONDS + _SLOW_SAMPLE * self._default_seconds
         return self._runner(self._default.executable, SAMPLE + sample.encode(), limit)
 

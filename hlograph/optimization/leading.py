@@ -22,7 +22,7 @@ _COMPILED = 3  # of the fastest plans, of which one is likely to be in the final
 
 # A long run is made so many times in one of the processes to compare, or so many where results are
 # close and rounding is measured on some samples, and is timed in so many turns.
-_LONG_EQUAL, _LONG_CLOSE, _LONG_TURNS = 8.0, 12.0, 2.0
+_LONG_EQUAL, _LONG_CLOSE, _LONG_TURNS = 6.0, 9.0, 2.0
 
 # Among plans that are this close to the best one, the one with the fewest decisions comes first.
 _NEAR = 0.97

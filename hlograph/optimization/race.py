@@ -49,9 +49,9 @@ from hlograph.plans.flags import allows_fast_math
 # So many plans are measured in fresh processes at most. Time is kept for two of them.
 _FINALISTS, _LIKELY = 3, 2
 
-# A final that takes longer than this many budgets, all included, is left to a search with a larger
-# one.
-_OVERTIME = 2.0
+# A search with its final may take this many budgets, or as much longer than its budget as so many
+# runs with the finalist save. A longer final is left to a search with a larger budget.
+_OVERTIME, _REPAID = 2.0, 20.0
 
 # Share of the budget that is kept for the final at most, and the share that the timing in one of
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
@@ -266,8 +266,10 @@ class Race:
         A single one takes one plan of ten for a faster one, among plans that are none, where noise
         lasts for several pairs. The processes compile side by side.
         """
-        shared = run_seconds(self.outcomes) >= LONG_RUN
-        without = [others(i, number) if shared else frozenset[str]() for i in range(number)]
+        without = [frozenset[str]()] * number
+        if run_seconds(self.outcomes) >= LONG_RUN:
+            given = self.job.given is not None
+            without = [others(i, number, is_given=given) for i in range(number)]
         requests = [MeasurementRequest(plan, self._effort, without=names) for names in without]
         measured = list(measurer.measure(requests))
         outcomes = [self._take(outcome) for outcome in measured]
@@ -344,7 +346,9 @@ class Race:
         """Returns True if runs take so long that the budget is far below the final, and says so."""
         run = run_seconds(self.outcomes)
         seconds = self._elapsed() + final_seconds(self.outcomes, 1, self._effort)
-        if self.interrupted or run < LONG_RUN or seconds < _OVERTIME * self.budget:
+        repaid = _REPAID * run * (1 - 1 / max(1.0, safe_ratio(finalist)))
+        allowed = self.budget + max((_OVERTIME - 1) * self.budget, repaid)
+        if self.interrupted or run < LONG_RUN or seconds < allowed:
             return False
         self._unconfirmed = (
             f"; a run takes {run:.1f} s: a budget of {math.ceil(seconds)} s is needed to confirm "

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hlograph.execution.load import Reading
+from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import worker as worker_module
 from hlograph.measuring.samples import Samples, others
@@ -70,14 +71,29 @@ def test_long_runs_take_a_third_of_the_turns_and_no_control(long, pairs, monkeyp
     assert (outcome.measured.control == 1) is (long == 0)
 
 
-def test_processes_that_share_samples_compare_all_of_them():
+@pytest.mark.parametrize("given", [[X], None])
+def test_processes_that_share_samples_compare_all_of_them(given):
     program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X))
-    samples = Samples(program, [X], 0)
+    samples = Samples(program, given, 0)
     names = {sample.name for sample in (*samples.usual, *samples.adversarial())}
-    left_out = [others(number, 3) for number in range(3)]
+    left_out = [others(number, 3, is_given=given is not None) for number in range(3)]
     assert all(names > left for left in left_out)
     assert set.union(*(names - left for left in left_out)) == names
-    assert set.intersection(*(names - left for left in left_out)) == {"given", "random 0"}
+    assert set.intersection(*(names - left for left in left_out)) == {samples.usual[0].name}
+
+
+def test_outputs_of_the_first_run_of_the_default_are_compared(monkeypatch):
+    runs = []
+    outputs = Run.outputs
+    monkeypatch.setattr(Run, "outputs", lambda run: runs.append(run) or outputs(run))
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    assert len(runs) == 1
+    plan = Plan(flags={"xla_cpu_optimize_for_size": True})
+    outcome = worker(MeasurementRequest(plan, replace(SHORT, thorough=False)))
+    assert outcome.checks is not None
+    assert outcome.checks.samples == ("given",)
+    assert len(runs) == 2
 
 
 class _Limits(FlightRecorder):
