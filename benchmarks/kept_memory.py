@@ -202,7 +202,7 @@ def _worker(program: str, keep: bool) -> AllocatingWorker:
             StoredArray.of(argument, Path(folder) / str(number))
             for number, argument in enumerate(arguments)
         ]
-        return AllocatingWorker(Program.of(lowered), files, Plan(), keep, FlightRecorder())
+        return AllocatingWorker(Program.of(lowered), files, [Plan()], keep, FlightRecorder())
 
 
 def main(program: str, setting: str) -> None:
@@ -211,11 +211,11 @@ def main(program: str, setting: str) -> None:
     for line in sys.stdin:
         word = line.strip()
         if word == "faults":
-            answer = worker.faults(planned=False)
+            answer = worker.faults(0)
         elif word == "resident":
             answer = worker.resident()
         else:
-            answer = worker.seconds(planned=False, calls=int(word))
+            answer = worker.seconds(0, int(word))
         print(answer, flush=True)
 
 

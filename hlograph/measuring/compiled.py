@@ -20,11 +20,12 @@ from hlograph.reading.hlo_text import read_instructions
 _PROFILE_SECONDS, _PROFILE_RUNS = 1.0, 5
 
 # Runs that may have many steps: their seconds at least, the parts of them that show it, and the
-# seconds of each part. Of programs with more steps than that in a run the parts are all that is
-# recorded. A step takes up to ten times as long while it is recorded, so there are more.
-_MANY_SECONDS, _PARTS, _PART_SECONDS = 0.002, 8, 0.002
-_LONG_SECONDS = 0.1  # of a run that tells its seconds at once
-_MANY_STEPS = 5_000
+# seconds of each part, or the share of a run if that is more. Of programs with more steps than that
+# in a run, or whose run takes long, the parts are all that is recorded. A step takes up to ten
+# times as long while it is recorded, so there are more.
+_MANY_SECONDS, _PARTS, _PART_SECONDS, _PART_SHARE = 0.002, 8, 0.002, 0.01
+_MANY_STEPS, _LONG_SECONDS = 5_000, 1.0
+_TOLD_SECONDS = 0.1  # of a run that tells its seconds at once
 
 # Parts that show something, at least: now and then XLA's profiler records nothing, or nothing runs.
 _SHOWING = 0.5
@@ -78,14 +79,19 @@ class Shares(NamedTuple):
     instructions: Mapping[str, float]
 
     @classmethod
-    def of(cls, executable: Any, run: Run) -> Shares:
+    def of(cls, executable: Any, run: Run, seconds: float | None = None) -> Shares:
         """Profiles an executable of jaxlib: whole runs, or parts of those with many steps.
+
+        Args:
+            executable: The executable.
+            run: Runs it.
+            seconds: Seconds of a run; None measures them.
 
         Raises:
             HloError: XLA's profiler recorded nothing.
         """
         program = OptimizedModule.of(executable)
-        if (parts := _parts_of_many_steps(run, program)) is not None:
+        if (parts := _parts_of_many_steps(run, program, seconds)) is not None:
             own = attribute(parts, program).own
             # The rest is the loops' own, most of it what recording adds between their steps.
             total = sum(own.values())
@@ -113,24 +119,28 @@ class Shares(NamedTuple):
         return cls(_by_kind(shares, by_name, program), by_name)
 
 
-def _parts_of_many_steps(run: Run, program: OptimizedModule) -> list[RecordedRun] | None:
+def _parts_of_many_steps(
+    run: Run, program: OptimizedModule, seconds: float | None
+) -> list[RecordedRun] | None:
     """Returns recorded parts of runs of a program; None if whole runs have few steps.
 
     Whole runs are also recorded where many parts show nothing, as within a large kernel.
     """
-    seconds = run.seconds()
-    if seconds < _LONG_SECONDS:
-        seconds = min(seconds, run.seconds())
+    if seconds is None:
+        seconds = run.seconds()
+        if seconds < _TOLD_SECONDS:
+            seconds = min(seconds, run.seconds())
     if seconds < _MANY_SECONDS or not any(
         op.opcode == "while" for op in program.instructions.values()
     ):
         return None
+    length = max(_PART_SECONDS, _PART_SHARE * seconds)
     offsets = [seconds * (number + 0.5) / _PARTS for number in range(_PARTS)]
-    parts = record_parts(run.seconds, offsets, _PART_SECONDS, program.instructions)
+    parts = record_parts(run.seconds, offsets, length, program.instructions)
     if sum(bool(part.spans) for part in parts) < max(1.0, _SHOWING * len(parts)):
         return None
-    rate = sum(len(part.spans) for part in parts) / (len(parts) * _PART_SECONDS)
-    return parts if rate * seconds > _MANY_STEPS else None
+    rate = sum(len(part.spans) for part in parts) / (len(parts) * length)
+    return parts if seconds >= _LONG_SECONDS or rate * seconds > _MANY_STEPS else None
 
 
 def _by_kind(

@@ -34,7 +34,7 @@ from hlograph.execution.turns import in_turns
 from hlograph.isolation import ProcessSetting, Remote, WorkerLimits
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.samples import Samples
-from hlograph.measuring.trial import Effort, Job
+from hlograph.measuring.trial import LONG_RUN, Effort, Job
 from hlograph.plans import Plan, Program, compile_program
 
 # A page fault costs this at most: where even that is less than the least gain, nothing is measured.
@@ -60,13 +60,19 @@ class KeptMemoryComparison:
 
     Attributes:
         kept: What it brings the function.
-        plan_ratio: Default time / time with the plan where freed memory is kept; 1 for no plan.
+        plan_ratio: Default time / time with the plan where freed memory is kept; 1 for no plan, or
+            if the default was not timed.
         default_pays: True if the default where it is kept is faster than the plan where it is not.
     """
 
     kept: KeptMemory
     plan_ratio: float
     default_pays: bool
+
+
+def seconds_of_faults(faults: float) -> float:
+    """Returns how long page faults take at most."""
+    return faults * _FAULT
 
 
 def may_pay(faults: float, seconds: float) -> bool:
@@ -76,17 +82,20 @@ def may_pay(faults: float, seconds: float) -> bool:
         faults: Page faults in a call.
         seconds: Seconds of a call.
     """
-    enough = faults >= _LEAST_FAULTS and faults * _FAULT >= _LEAST_GAIN * seconds
+    enough = faults >= _LEAST_FAULTS and seconds_of_faults(faults) >= _LEAST_GAIN * seconds
     return enough and can_keep_freed_memory()
 
 
-def compared(job: Job, plan: Plan, effort: Effort) -> KeptMemoryComparison | None:
+def compared(
+    job: Job, plan: Plan, effort: Effort, *, alone: bool = False
+) -> KeptMemoryComparison | None:
     """Times a function in a process that keeps freed memory and in one that does not, in turns.
 
     Args:
         job: The program and the conditions.
         plan: The plan that the function runs by; empty for jaxlib's default.
         effort: Duration of the measurement.
+        alone: True does not time the default beside a plan.
 
     Returns:
         The comparison; None if there are not enough page faults to gain by it.
@@ -95,47 +104,51 @@ def compared(job: Job, plan: Plan, effort: Effort) -> KeptMemoryComparison | Non
         HloError: A process was lost, or jaxlib does not compile the plan.
     """
     try:
-        with _processes(job, plan) as processes:
-            return _compared(processes, plan, effort)
+        plans = [plan] if alone or plan.is_empty else [Plan(), plan]
+        with _processes(job, plans) as processes:
+            return _compared(processes, len(plans), effort)
     except WorkerLostError as error:
         raise HloError(f"a process ended while it was measured: {error}") from error
 
 
-def _compared(processes: _Processes, plan: Plan, effort: Effort) -> KeptMemoryComparison | None:
-    # The default and the function, which is the default itself without a plan.
-    subjects = (False,) if plan.is_empty else (False, True)
-    blocks = [partial(_block, each, planned) for each in processes for planned in subjects]
+def _compared(processes: _Processes, plans: int, effort: Effort) -> KeptMemoryComparison | None:
+    blocks = [partial(_block, each, number) for each in processes for number in range(plans)]
     with lock.alone():
         # A plan may be ahead by faults of the default that another process does not have.
-        each_faults = [processes.returning.call(AllocatingWorker.faults, s) for s in subjects]
-        if not any(may_pay(n, block(1)) for n, block in zip(each_faults, blocks, strict=False)):
+        of_plans = [processes.returning.call(AllocatingWorker.faults, n) for n in range(plans)]
+        once = [block(1) for block in blocks[:plans]]
+        if not any(map(may_pay, of_plans, once)):
             return None
+        # A run that takes long was warmed, and its faults are the same each time.
+        is_long = max(once) >= LONG_RUN
+        least = max(2, effort.least // 3) if is_long else effort.least
         seconds = in_turns(
             blocks,
-            turns=effort.pairs,
+            turns=least if is_long else effort.pairs,
+            calls=[1] * len(blocks) if is_long else (),
             block_seconds=effort.block_seconds,
             max_seconds=effort.max_seconds,
-            least=effort.least,
+            least=least,
         ).seconds
-        faults = [each.call(AllocatingWorker.faults, subjects[-1]) for each in processes]
+        kept_faults = processes.keeping.call(AllocatingWorker.faults, plans - 1)
     held = [each.call(AllocatingWorker.resident) for each in processes]
-    before, after = seconds[:, len(subjects) - 1], seconds[:, -1]
-    default = seconds[:, -len(subjects)]  # where freed memory is kept
+    before, after = seconds[:, plans - 1], seconds[:, -1]
+    default = seconds[:, -plans]  # where freed memory is kept
     kept = KeptMemory(
         float(np.median(before)),
         float(np.median(after)),
         *Interval.of_median((before / after).tolist()),
         pairs=len(seconds),
-        faults_before=round(faults[0]),
-        faults=round(faults[1]),
+        faults_before=round(of_plans[-1]),
+        faults=round(kept_faults),
         resident=max(held[1] - held[0], 0),
     )
     ratio = float(np.median(default / after))
     return KeptMemoryComparison(kept, ratio, bool(np.median(before / default) > 1))
 
 
-def _block(process: Remote[AllocatingWorker], planned: bool, calls: int) -> float:
-    return process.call(AllocatingWorker.seconds, planned, calls)
+def _block(process: Remote[AllocatingWorker], number: int, calls: int) -> float:
+    return process.call(AllocatingWorker.seconds, number, calls)
 
 
 class _Processes(NamedTuple):
@@ -146,14 +159,14 @@ class _Processes(NamedTuple):
 
 
 @contextlib.contextmanager
-def _processes(job: Job, plan: Plan) -> Iterator[_Processes]:
+def _processes(job: Job, plans: Sequence[Plan]) -> Iterator[_Processes]:
     """Yields the two workers, warm."""
     inputs = job.given
     if inputs is None:
         inputs = Samples(job.program, None, job.seed).usual[0].inputs
     with tempfile.TemporaryDirectory(prefix="hlograph-") as folder, contextlib.ExitStack() as stack:
         files = [StoredArray.of(a, Path(folder) / str(n)) for n, a in enumerate(inputs)]
-        make = partial(AllocatingWorker, job.program, files, plan)
+        make = partial(AllocatingWorker, job.program, files, plans)
         setting = replace(ProcessSetting.here(), keeps_freed_memory=False)
         both = _Processes(
             *(Remote(partial(make, keep), _LIMITS, _PRELOADED, setting) for keep in (False, True))
@@ -187,12 +200,12 @@ class StoredArray(NamedTuple):
 
 
 class AllocatingWorker:
-    """Runs jaxlib's default and a plan in one process, which keeps freed memory or does not.
+    """Runs a program by some plans in one process, which keeps freed memory or does not.
 
     Args:
         program: The program.
         inputs: Its inputs.
-        plan: The plan; if it is empty, there is the default alone.
+        plans: The plans; the empty one is jaxlib's default.
         keep: True keeps freed memory, from after the first calls on, as in a user's process.
         recorder: Records each operation that may end the process.
     """
@@ -201,7 +214,7 @@ class AllocatingWorker:
         self,
         program: Program,
         inputs: Sequence[StoredArray],
-        plan: Plan,
+        plans: Sequence[Plan],
         keep: bool,
         recorder: FlightRecorder,
     ) -> None:
@@ -209,7 +222,7 @@ class AllocatingWorker:
         arrays = [array.read() for array in inputs]
         self._runs: list[Run] = []
         self._held: list[list[Array]] = []
-        for each in (Plan(),) if plan.is_empty else (Plan(), plan):
+        for each in plans:
             with lock.compiling(), self._noted("compile"):
                 run = Run(compile_program(program, each), arrays, program.donated)
                 self._hold(run)
@@ -219,29 +232,48 @@ class AllocatingWorker:
         for run in self._runs:
             with lock.compiling(), self._noted("warm"):
                 once = max(run.seconds(), 1e-6)
-                run.seconds(max(1, min(_WARMING, round(_WARMING_SECONDS / once))))
+                if once < LONG_RUN:
+                    run.seconds(max(1, min(_WARMING, round(_WARMING_SECONDS / once))))
 
     def _hold(self, run: Run) -> None:
         """Makes calls whose results are held, after some whose results are not.
 
         glibc takes a block from a heap, not from the system, if it has freed one of that size.
         """
-        run.seconds(2)
+        is_long = run.seconds() >= LONG_RUN
+        if not is_long:
+            run.seconds()
         held = run.outputs()
         size = sum(array.nbytes for array in held)
-        more = min(_HELD, _MOST_HELD // max(size, 1)) - 1
+        more = 0 if is_long else min(_HELD, _MOST_HELD // max(size, 1)) - 1
         self._held += [held, *(run.outputs() for _ in range(more))]
 
-    def seconds(self, planned: bool, calls: int) -> float:
-        """Returns the mean seconds of some calls."""
-        with self._noted("run"):
-            return self._runs[planned].seconds(calls)
+    def seconds(self, number: int, calls: int) -> float:
+        """Returns the mean seconds of some calls by a plan.
 
-    def faults(self, planned: bool) -> float:
-        """Returns the mean number of page faults in some calls."""
+        Args:
+            number: Number of the plan.
+            calls: Number of calls.
+        """
         with self._noted("run"):
-            faults = page_faults(partial(self._runs[planned].seconds, _COUNTED))
-        return faults / _COUNTED
+            return self._runs[number].seconds(calls)
+
+    def faults(self, number: int) -> float:
+        """Returns the mean number of page faults in some calls, or in a long one.
+
+        Args:
+            number: Number of the plan.
+        """
+        run, seconds = self._runs[number], list[float]()
+
+        def first() -> None:
+            seconds.append(run.seconds())
+
+        with self._noted("run"):
+            faults = page_faults(first)
+            if seconds[0] >= LONG_RUN:
+                return faults
+            return page_faults(partial(run.seconds, _COUNTED)) / _COUNTED
 
     def resident(self) -> int:
         """Returns the bytes that the process holds."""

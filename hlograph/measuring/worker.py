@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -102,6 +102,7 @@ class MeasuringWorker:
                 f"jaxlib does not compile or run {job.program.name}: {error}"
             ) from error
         self._control: Run | None = None
+        self._remembered = _OneRun(self._default.run)
         self._read = LoadMeter()
         self._checked: dict[tuple[str, ...], Checks] = {}
         self._fastest = 0.0  # of the plans that passed a thorough check
@@ -204,7 +205,8 @@ class MeasuringWorker:
         """Returns where the default spends its time; None if XLA's profiler does not say."""
         with lock.alone(), self._recorder.noted(DEFAULT, _HOUR):
             try:
-                return dict(Shares.of(self._default.executable, self._default.run).kinds)
+                executable, run = self._default.executable, self._default.run
+                return dict(Shares.of(executable, run, self._default_seconds).kinds)
             except (HloError, RuntimeError):
                 return None
 
@@ -263,7 +265,8 @@ class MeasuringWorker:
     def _timed(self, run: Run, trial: MeasurementRequest, note: bytes) -> Measured:
         effort = trial.effort
         if not effort.thorough:
-            return self._race([self._default.run, run], effort, note, trial.best)
+            default = self._remembered if self._is_long else self._default.run
+            return self._race([default, run], effort, note, trial.best)
         if trial.beside_default and not self._job.reference.is_empty:
             default = self._compiled(Plan(), DEFAULT, _HOUR)
             return self._race([default.run, run, self._run_of(default.executable)], effort, note)
@@ -320,7 +323,7 @@ class MeasuringWorker:
 
     def _race(
         self,
-        runs: list[Run],
+        runs: Sequence[Run | _OneRun],
         effort: Effort,
         note: bytes,
         best: float = 0.0,
@@ -361,6 +364,24 @@ class _Compiled(NamedTuple):
     def code(self) -> tuple[object, ...]:
         """Key that is equal for equal code."""
         return self.module.digest, self.settings
+
+
+class _OneRun:
+    """The time of one run, which stands for all others.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._seconds: float | None = None
+
+    def seconds(self, calls: int = 1) -> float:
+        """Returns the seconds of the first call."""
+        if self._seconds is None:
+            self._seconds = self._run.seconds(calls)
+        return self._seconds
 
 
 def is_decided(turns: Turns, best: float = 0.0) -> bool:

@@ -20,9 +20,10 @@ CONFIRMATIONS = 2
 _START, _COMPILATIONS, _COMPARED = 1.0, 2.0, 60.0
 _COMPILED = 3  # of the fastest plans, of which one is likely to be in the final
 
-# A long run is made so many times in one of the processes to compare, or so many where results are
-# close and rounding is measured on some samples, and is timed in so many turns.
-_LONG_EQUAL, _LONG_CLOSE, _LONG_TURNS = 6.0, 9.0, 2.0
+# A long run is made so many times in one of the processes to compare, beside another one that does
+# the same, or so many where results are close and rounding is measured on some samples. It is timed
+# in so many turns.
+_LONG_EQUAL, _LONG_CLOSE, _LONG_TURNS = 10.0, 13.0, 2.0
 
 # Among plans that are this close to the best one, the one with the fewest decisions comes first.
 _NEAR = 0.97

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import ArraySpec, dtype_of
 from hlograph.execution.load import cpu_quota
-from hlograph.measuring.kept_memory import KeptMemoryComparison, compared, may_pay
+from hlograph.measuring.kept_memory import (
+    KeptMemoryComparison,
+    compared,
+    may_pay,
+    seconds_of_faults,
+)
 from hlograph.measuring.trial import FINAL, Job
 from hlograph.optimization.leading import LEAST_GAIN, LEAST_LEAD
 from hlograph.optimization.race import plan_of
 from hlograph.optimization.report import Report
-from hlograph.plans import Measured, Plan
+from hlograph.plans import Measured
 from hlograph.storage.machine import usable_cores
 
 ENVIRONMENT = (
@@ -52,15 +58,20 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
     """
     timed = [o.measured for o in report.outcomes if o.measured and o.measured.memory]
     measured = report.plan.measured or (timed[-1] if timed else None)
-    if measured is None or not _may_fault(job, report.plan, measured):
+    if measured is None:
         return report
     if report.plan.default_fault:  # it cannot stand beside the plan
         return report
     if report.interrupted or (report.plan.is_empty and not keeps):
         return report
+    faults = _Faults.of(job, measured)
+    planned = not report.plan.is_empty
+    ahead = planned and faults.plan_is_ahead(measured)
+    if not faults.may_pay(measured, default=not ahead, plan=planned and (keeps or not ahead)):
+        return report
     effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
     try:
-        comparison = compared(job, report.plan, effort)
+        comparison = compared(job, report.plan, effort, alone=ahead)
     except HloError:  # the plan that was found is worth more
         return report
     except KeyboardInterrupt:
@@ -86,13 +97,33 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
     )
 
 
-def _may_fault(job: Job, plan: Plan, measured: Measured) -> bool:
-    """Returns True if page faults may take a share of a call, by the plan or by the default."""
-    given = sum(map(_bytes_of, job.program.signature.parameters))
-    calls = [(measured.default_memory, measured.default_seconds)]
-    if not plan.is_empty:
-        calls.append((measured.memory, measured.seconds))
-    return any(may_pay((memory - given) / _PAGE, seconds) for memory, seconds in calls)
+class _Faults(NamedTuple):
+    """The most page faults in a call, by the memory that XLA plans for it.
+
+    Attributes:
+        default: Those of the default.
+        plan: Those by the plan.
+    """
+
+    default: float
+    plan: float
+
+    @classmethod
+    def of(cls, job: Job, measured: Measured) -> _Faults:
+        """Returns those of a plan that was measured beside the default."""
+        given = sum(map(_bytes_of, job.program.signature.parameters))
+        memory = measured.default_memory, measured.memory
+        return cls(*(max(0, each - given) / _PAGE for each in memory))
+
+    def plan_is_ahead(self, measured: Measured) -> bool:
+        """Returns True if the plan would be faster than the default without its page faults."""
+        least = measured.default_seconds - seconds_of_faults(self.default)
+        return measured.seconds <= least
+
+    def may_pay(self, measured: Measured, *, default: bool, plan: bool) -> bool:
+        """Returns True if page faults may take a share of a call, of the default or by the plan."""
+        by_default = default and may_pay(self.default, measured.default_seconds)
+        return by_default or (plan and may_pay(self.plan, measured.seconds))
 
 
 def _pays(comparison: KeptMemoryComparison) -> bool:

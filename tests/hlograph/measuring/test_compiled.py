@@ -39,7 +39,8 @@ def test_a_loop_takes_the_time_of_all_that_it_runs():
     assert "no instruction" not in shares.instructions
 
 
-def test_of_a_loop_of_many_steps_parts_are_recorded(monkeypatch):
+@pytest.mark.parametrize(("steps", "seconds"), [(100, 1e9), (1e12, 0.0)])
+def test_of_a_loop_of_many_steps_or_a_long_run_parts_are_recorded(steps, seconds, monkeypatch):
     def function(x, a):
         first = jax.lax.fori_loop(0, 60_000, lambda i, c: jnp.sin(c @ a), x)
         return jax.lax.fori_loop(0, 6_000, lambda i, c: jnp.cos(c @ a), first)
@@ -49,7 +50,8 @@ def test_of_a_loop_of_many_steps_parts_are_recorded(monkeypatch):
 
     monkeypatch.setattr(compiled, "measure", measured)
     # On a busy machine parts show little.
-    monkeypatch.setattr(compiled, "_MANY_STEPS", 100)
+    monkeypatch.setattr(compiled, "_MANY_STEPS", steps)
+    monkeypatch.setattr(compiled, "_LONG_SECONDS", seconds)
     monkeypatch.setattr(compiled, "_SHOWING", 0.01)
     rows = np.full((8, 8), 0.1, np.float32)
     executable = jax.jit(function).lower(rows, rows).compile().runtime_executable()

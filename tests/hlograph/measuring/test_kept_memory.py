@@ -8,6 +8,7 @@ import pytest
 
 from hlograph.errors import HloError
 from hlograph.execution.process_memory import can_keep_freed_memory
+from hlograph.measuring import kept_memory
 from hlograph.measuring.kept_memory import StoredArray, compared, may_pay
 from hlograph.measuring.trial import Effort, Job
 from hlograph.plans import Plan, Program
@@ -36,6 +37,16 @@ def test_page_faults_are_gone_where_freed_memory_is_kept():
     assert kept.pairs >= _EFFORT.least
     assert comparison.plan_ratio > 0
     assert f"{kept.faults_before:,} page faults in a call" in str(kept)
+
+
+@pytest.mark.parametrize(("alone", "long"), [(True, 60.0), (False, 0.0)])
+def test_a_plan_alone_and_runs_that_take_long(alone, long, monkeypatch):
+    monkeypatch.setattr(kept_memory, "LONG_RUN", long)
+    comparison = compared(_job(10_000_000), _NARROW, _EFFORT, alone=alone)
+    assert comparison is not None
+    assert (comparison.plan_ratio == 1) is alone
+    assert comparison.kept.faults_before > 1000
+    assert comparison.kept.pairs == (2 if long == 0 else _EFFORT.pairs)
 
 
 def test_a_program_without_page_faults_is_not_measured():

@@ -13,7 +13,7 @@ from hlograph.execution.runs import Run
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring import worker as worker_module
 from hlograph.measuring.samples import Samples, others
-from hlograph.measuring.trial import Effort, Job, MeasurementRequest
+from hlograph.measuring.trial import SCREEN, Effort, Job, MeasurementRequest
 from hlograph.measuring.worker import MeasuringWorker
 from hlograph.plans import Plan, Program
 
@@ -71,6 +71,23 @@ def test_long_runs_take_a_third_of_the_turns_and_no_control(long, pairs, monkeyp
     assert (outcome.measured.control == 1) is (long == 0)
 
 
+def test_a_long_run_of_the_default_is_timed_once_for_all_screenings(monkeypatch):
+    timed = []
+    seconds = Run.seconds
+    monkeypatch.setattr(
+        Run, "seconds", lambda run, *calls: timed.append(run) or seconds(run, *calls)
+    )
+    monkeypatch.setattr(worker_module, "LONG_RUN", 0.0)
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    monkeypatch.setattr(worker_module, "_SETTLES", 0.0)
+    for width in (128, 256):
+        plan = Plan(flags={"xla_cpu_prefer_vector_width": width})
+        assert worker(MeasurementRequest(plan, SCREEN)).measured is not None
+    assert len(timed) == 3
+    assert len(set(timed)) == 3
+
+
 @pytest.mark.parametrize("given", [[X], None])
 def test_processes_that_share_samples_compare_all_of_them(given):
     program = Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X))
@@ -89,6 +106,7 @@ def test_outputs_of_the_first_run_of_the_default_are_compared(monkeypatch):
     job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
     worker = MeasuringWorker(job, FlightRecorder())
     assert len(runs) == 1
+    monkeypatch.setattr(worker_module, "_LEADS", 1e9)  # a lead is checked on other inputs, too
     plan = Plan(flags={"xla_cpu_optimize_for_size": True})
     outcome = worker(MeasurementRequest(plan, replace(SHORT, thorough=False)))
     assert outcome.checks is not None
