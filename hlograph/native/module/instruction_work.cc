@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "hlograph/native/module/call_work.h"
+#include "hlograph/native/module/operand_sizes.h"
 #include "hlograph/native/module/work.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
@@ -26,59 +21,6 @@ using Opcode = xla::HloOpcode;
 
 // XLA:CPU computes with fewer numbers where it needs them.
 constexpr double kTiny = 64;
-
-double Dimension(const xla::Shape& shape, int64_t dimension) {
-  const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
-  if (dimension < 0 || dimension >= rank) return 1;
-  return std::max<int64_t>(shape.dimensions(static_cast<int>(dimension)), 0);
-}
-
-template <typename Numbers>
-double Product(const xla::Shape& shape, const Numbers& dimensions) {
-  double product = 1;
-  for (int64_t dimension : dimensions) product *= Dimension(shape, dimension);
-  return product;
-}
-
-bool IsFloat(const xla::Shape& shape) {
-  return shape.IsArray() && xla::primitive_util::IsFloatingPointType(shape.element_type());
-}
-
-// How many elements of four bytes one element counts as.
-double Weight(const xla::Shape& shape) {
-  if (!shape.IsArray()) return 1;
-  switch (shape.element_type()) {
-    case xla::F64:
-    case xla::S64:
-    case xla::U64:
-    case xla::C64:
-      return 2;
-    case xla::C128:
-      return 4;
-    default:
-      return 1;
-  }
-}
-
-double Weighed(const xla::Shape& shape) { return Elements(shape) * Weight(shape); }
-
-const xla::Shape& OperandShape(const Instruction* instruction, int64_t number) {
-  return instruction->operand(number)->shape();
-}
-
-double Logarithm(double number) { return std::ceil(std::log2(std::max(number, 2.0))); }
-
-void AddKernel(double elements, Work& work) {
-  if (elements > kTiny) work.Add(Feature::kKernels, 1);
-}
-
-void AddKernel(const Instruction* instruction, Feature feature, Work& work) {
-  double elements = Elements(instruction->shape());
-  for (const Instruction* operand : instruction->operands()) {
-    elements = std::max(elements, Elements(operand->shape()));
-  }
-  if (elements > kTiny) work.Add(feature, 1);
-}
 
 // Adds the elements of a result of the size of an instruction's, made by a kernel of its own.
 void AddResult(const Instruction* instruction, Feature feature, Work& work) {
@@ -252,97 +194,6 @@ void AddTransform(const Instruction* fft, Work& work) {
   work.Add(Feature::kTransformOperations, elements * Logarithm(size));
 }
 
-// Decompositions of matrices, and solutions of systems: LAPACK's names of them, and about how many
-// operations they take for each element and each row of the smaller side.
-double OperationsOf(absl::string_view target) {
-  constexpr std::pair<absl::string_view, double> kOperations[] = {
-      {"potrf", 0.5}, {"getrf", 0.75}, {"geqrf", 1.5}, {"orgqr", 1.5}, {"ungqr", 1.5},
-      {"syevd", 9},   {"heevd", 9},    {"gesdd", 20},  {"gesvd", 20},  {"geev", 25},
-      {"trsm", 1},    {"gees", 25},    {"gehrd", 3},   {"sytrd", 1.5},
-  };
-  for (const auto& [name, operations] : kOperations) {
-    if (absl::StrContains(target, name)) return operations;
-  }
-  return 0;
-}
-
-void AddMatrices(const Instruction* instruction, double operations, Work& work) {
-  const xla::Shape& shape = OperandShape(instruction, 0);
-  const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
-  const double rows = Dimension(shape, rank - 2), columns = Dimension(shape, rank - 1);
-  double elements = Weighed(shape);
-  if (instruction->operand_count() > 1) {
-    elements = std::max(elements, Weighed(OperandShape(instruction, 1)));
-  }
-  work.Add(Feature::kMatrices, std::ceil(Elements(shape) / std::max(1.0, rows * columns)));
-  work.Add(Feature::kMatrixFlops, operations * elements * std::min(rows, columns));
-}
-
-// Those that are found go through a heap. Only floats have a kernel of their own: other numbers are
-// sorted.
-void AddTopK(const Instruction* instruction, Work& work) {
-  const xla::Shape& operand = OperandShape(instruction, 0);
-  const xla::Shape& result = instruction->shape();
-  const int64_t last = operand.IsArray() ? operand.dimensions().size() - 1 : 0;
-  const double found = Elements(result) / (result.IsTuple() ? result.tuple_shapes().size() : 1);
-  AddKernel(instruction, Feature::kKernels, work);
-  work.Add(Feature::kTopKElements, Weighed(operand));
-  work.Add(Feature::kComparisons,
-           (IsFloat(operand) ? found : Elements(operand)) * Logarithm(Dimension(operand, last)));
-}
-
-// The dimensions among the attributes of a native kernel's call, which are MLIR's text.
-std::vector<int64_t> DimensionsOf(const Instruction* call) {
-  constexpr absl::string_view kBegin = "dimensions = array<i64: ";
-  absl::string_view text = call->raw_backend_config_string();
-  const size_t begin = text.find(kBegin);
-  if (begin == absl::string_view::npos) return {};
-  text = text.substr(begin + kBegin.size());
-  std::vector<int64_t> dimensions;
-  for (const absl::string_view number : absl::StrSplit(text.substr(0, text.find('>')), ',')) {
-    int64_t dimension;
-    if (absl::SimpleAtoi(number, &dimension)) dimensions.push_back(dimension);
-  }
-  return dimensions;
-}
-
-// A native kernel: those that sort compare integers, many at once, convolutions are products of
-// matrices, and transforms take half as long as XLA's.
-void AddNativeKernel(const Instruction* call, Work& work) {
-  constexpr double kVectorized = 1.0 / 8;
-  const std::string& target = call->custom_call_target();
-  AddKernel(call, Feature::kKernels, work);
-  if (absl::StrContains(target, "sort")) {
-    const xla::Shape& keys = OperandShape(call, 0);
-    const int64_t last = keys.IsArray() ? keys.dimensions().size() - 1 : 0;
-    work.Add(Feature::kIntegerComparisons,
-             kVectorized * Elements(keys) * Logarithm(Dimension(keys, last)));
-  } else if (absl::StrContains(target, "convolution") && call->operand_count() == 2 &&
-             call->shape().IsArray()) {
-    const double features = Dimension(call->shape(), call->shape().dimensions().size() - 1);
-    const double depth = Elements(OperandShape(call, 1)) / std::max(features, 1.0);
-    work.Add(Feature::kDotFlops, 2 * Weighed(call->shape()) * depth);
-  } else if (absl::StrContains(target, "fourier") && call->shape().IsArray()) {
-    const double size = Product(call->shape(), DimensionsOf(call));
-    const double elements = std::max(Weighed(OperandShape(call, 0)), Weighed(call->shape()));
-    work.Add(Feature::kTransformOperations, 0.5 * elements * Logarithm(size));
-  }
-}
-
-void AddCustomCall(const Instruction* call, Work& work) {
-  const std::string& target = call->custom_call_target();
-  if (absl::StartsWith(target, "hlograph.kernel.") && call->operand_count() > 0) {
-    AddNativeKernel(call, work);
-  } else if (const double operations = OperationsOf(target);
-             operations > 0 && call->operand_count() > 0) {
-    AddMatrices(call, operations, work);
-  } else if (absl::StrContains(target, "TopK") && call->operand_count() > 0) {
-    AddTopK(call, work);
-  } else {
-    AddKernel(call, Feature::kKernels, work);
-  }
-}
-
 // What an elementwise operation costs for each element; kCount for other instructions.
 Feature ElementwiseFeature(const Instruction* instruction) {
   switch (instruction->opcode()) {
@@ -467,9 +318,9 @@ void AddOther(const Instruction* instruction, Work& work) {
       AddKernel(instruction, Feature::kKernels, work);
       return work.Add(Feature::kRandomElements, Elements(instruction->shape()));
     case Opcode::kCholesky:
-      return AddMatrices(instruction, OperationsOf("potrf"), work);
+      return AddMatrices(instruction, "potrf", work);
     case Opcode::kTriangularSolve:
-      return AddMatrices(instruction, OperationsOf("trsm"), work);
+      return AddMatrices(instruction, "trsm", work);
     case Opcode::kFusion:
       return AddKernel(instruction, Feature::kKernels, work);
     default:
@@ -479,26 +330,16 @@ void AddOther(const Instruction* instruction, Work& work) {
 
 }  // namespace
 
-double Elements(const xla::Shape& shape) {
-  double elements = 0;
-  if (shape.IsTuple()) {
-    for (const xla::Shape& part : shape.tuple_shapes()) elements += Elements(part);
-  } else if (shape.IsArray()) {
-    elements = 1;
-    for (int64_t size : shape.dimensions()) elements *= std::max<int64_t>(size, 0);
-  }
-  return elements;
+void AddKernel(double elements, Work& work) {
+  if (elements > kTiny) work.Add(Feature::kKernels, 1);
 }
 
-double Bytes(const xla::Shape& shape) {
-  if (shape.IsArray()) {
-    return Elements(shape) * xla::primitive_util::ByteWidth(shape.element_type());
+void AddKernel(const Instruction* instruction, Feature feature, Work& work) {
+  double elements = Elements(instruction->shape());
+  for (const Instruction* operand : instruction->operands()) {
+    elements = std::max(elements, Elements(operand->shape()));
   }
-  double bytes = 0;
-  if (shape.IsTuple()) {
-    for (const xla::Shape& part : shape.tuple_shapes()) bytes += Bytes(part);
-  }
-  return bytes;
+  if (elements > kTiny) work.Add(feature, 1);
 }
 
 void AddOwnWork(const Instruction* instruction, Work& work) {

@@ -6,17 +6,16 @@
 
 namespace xla {
 class HloInstruction;
-class Shape;
 }  // namespace xla
 
 namespace hlograph {
 
-// Return the size of a shape: of an array, or all arrays of a tuple.
-double Elements(const xla::Shape& shape);
-double Bytes(const xla::Shape& shape);
-
 // Adds the work of one run of an instruction.
 void AddOwnWork(const xla::HloInstruction* instruction, Work& work);
+
+// Counts a kernel of so many elements, or the kernel of an instruction, unless it is tiny.
+void AddKernel(double elements, Work& work);
+void AddKernel(const xla::HloInstruction* instruction, Feature feature, Work& work);
 
 }  // namespace hlograph
 

@@ -3,6 +3,9 @@
 import itertools
 import math
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import hlograph
@@ -251,6 +254,26 @@ def test_a_kernel_takes_half_the_operations_of_a_transform(lengths):
     (rewrite,) = module.rewrites(["kernel-fourier"])
     module.apply(rewrite)
     assert work_of(module)["transform_operations"] == operations / 2
+
+
+def test_a_kernel_does_the_work_of_a_recurrence():
+    def function(h, xs, w):
+        def step(h, x):
+            h = jnp.tanh(h @ w + x)
+            return h, h
+
+        return jax.lax.scan(step, h, xs)
+
+    shapes = (16, 32), (10, 16, 32), (32, 32)
+    arrays = (np.ones(shape, np.float32) for shape in shapes)
+    module = hlograph.Module.from_jax(jax.jit(function).lower(*arrays))
+    module.run("call-inliner")
+    names = ("dot_flops", "tanh_elements")
+    before = [work_of(module)[name] for name in names]
+    assert before == [2 * 10 * 16 * 32 * 32, 10 * 16 * 32]
+    (rewrite,) = module.rewrites(["kernel-recurrence"])
+    module.apply(rewrite)
+    assert [work_of(module)[name] for name in names] == before
 
 
 def loop(first=0, bound=10, step=1, direction="LT", inner="tanh(x)", size=1000, outer=""):
