@@ -52,6 +52,10 @@ _GAIN, _WELL, _ERRORS, _FEW = 0.005, 0.02, 3.0, 5
 # the checks take long: they run the default some twenty times.
 _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
 
+# Threads keep each other from one CPU if a run there takes this many times as long as all CPUs
+# together should take, plus what a few slices of the scheduler take.
+_SPINS, _SLICES = 4.0, 0.05  # seconds
+
 # The control is a compilation of its own, unless that takes longer than this.
 _LONG_COMPILE = 5.0  # seconds
 
@@ -292,8 +296,19 @@ class MeasuringWorker:
             return best
         # What others take slows a default of two threads and leaves alone a plan of one: the lead
         # has to hold at equal threads.
+        if self._spins_on_one_cpu():
+            return replace(best, low=min(best.low, 1.0))
         bound = self._race(runs, effort, note, one_cpu=True)
         return min(best, bound, key=lambda measured: measured.low)
+
+    def _spins_on_one_cpu(self) -> bool:
+        """Returns True if threads of the default keep each other from the one CPU that they have.
+
+        Those of BLAS wait for each other in a loop: times say nothing then, and are long.
+        """
+        expected = len(os.sched_getaffinity(0)) * self._default_seconds
+        with lock.alone(), self._recorder.noted(DEFAULT, _HOUR), on_one_cpu():
+            return self._default.run.seconds() > _SPINS * expected + _SLICES
 
     def _with_memory(
         self, measured: Measured, compiled: _Compiled, note: bytes, *, resident: bool

@@ -1,6 +1,7 @@
 """A worker that reads recorded loads."""
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 
 import jax
@@ -69,6 +70,31 @@ def test_long_runs_take_a_third_of_the_turns_and_no_control(long, pairs, monkeyp
     assert outcome.measured is not None
     assert outcome.measured.pairs == pairs
     assert (outcome.measured.control == 1) is (long == 0)
+
+
+@pytest.mark.parametrize(("seconds", "entered"), [(2.0, 2), (100.0, 1)])
+def test_nothing_is_timed_where_threads_spin_on_one_cpu(seconds, entered, monkeypatch):
+    count = 0
+
+    @contextmanager
+    def on_one_cpu():
+        nonlocal count
+        count += 1
+        with monkeypatch.context() as patch:
+            patch.setattr(Run, "seconds", lambda run, calls=1: seconds)
+            yield
+
+    monkeypatch.setattr(worker_module, "LoadMeter", _reader(0.5))
+    monkeypatch.setattr(worker_module, "_LEADS", 0.0)
+    monkeypatch.setattr(worker_module, "on_one_cpu", on_one_cpu)
+    monkeypatch.setattr("os.sched_getaffinity", lambda thread: {0, 1})
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    worker._default_seconds = 0.5
+    outcome = worker(MeasurementRequest(Plan(flags={"xla_cpu_optimize_for_size": True}), SHORT))
+    assert outcome.measured is not None
+    assert outcome.measured.low <= 1.0
+    assert count == entered
 
 
 def test_a_long_run_of_the_default_is_timed_once_for_all_screenings(monkeypatch):
