@@ -225,12 +225,13 @@ class AllocatingWorker:
         for each in plans:
             with lock.compiling(), self._noted("compile"):
                 run = Run(compile_program(program, each), arrays, program.donated)
+            with lock.alone(), self._noted("run"):
                 self._hold(run)
             self._runs.append(run)
         if keep:
             keep_freed_memory()
         for run in self._runs:
-            with lock.compiling(), self._noted("warm"):
+            with lock.alone(), self._noted("warm"):
                 once = max(run.seconds(), 1e-6)
                 if once < LONG_RUN:
                     run.seconds(max(1, min(_WARMING, round(_WARMING_SECONDS / once))))

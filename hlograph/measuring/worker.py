@@ -16,7 +16,7 @@ from hlograph.errors import HloError, NotExecutableError
 from hlograph.execution import lock
 from hlograph.execution.load import LoadMeter, on_one_cpu
 from hlograph.execution.process_memory import resident_growth
-from hlograph.execution.runs import Run
+from hlograph.execution.runs import Run, on_device
 from hlograph.execution.turns import Turns, in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule, Shares
@@ -51,6 +51,9 @@ _GAIN, _WELL, _ERRORS, _FEW = 0.005, 0.02, 3.0, 5
 # A plan that is this much faster may win, so its outputs are checked as a winner's at once, unless
 # the checks take long: they run the default some twenty times.
 _LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
+
+# A program has several threads if a run takes this many times as much CPU time.
+_THREADED = 1.2
 
 # Threads keep each other from one CPU if a run there takes this many times as long as all CPUs
 # together should take, plus what a few slices of the scheduler take.
@@ -98,6 +101,11 @@ class MeasuringWorker:
         self._job, self._recorder = job, recorder
         self._samples = Samples(job.program, job.given, job.seed)
         self._inputs = self._samples.usual[0].inputs
+        self._first_arguments = on_device(self._inputs)
+        self._arguments: tuple[list[Any], list[Any]] | None = None
+        # Threads of BLAS wait for each other by spinning. Beside another program, or a compilation,
+        # they take each other's CPUs, and a run takes up to thirty times as long.
+        self._running = lock.compiling
         try:
             self._default = self._compiled(job.reference, DEFAULT, job.patience)
             self._default_seconds = self._seconds_of_default()
@@ -203,7 +211,15 @@ class MeasuringWorker:
             )
 
     def _run_of(self, executable: Any) -> Run:
-        return Run(executable, self._inputs, self._job.program.donated)
+        return Run(executable, self._first_arguments, self._job.program.donated)
+
+    def _on_device(self, inputs: list[Any]) -> list[Any]:
+        """Returns inputs in jax's memory; the default and a plan run on the same ones in turns."""
+        if inputs is self._inputs:
+            return self._first_arguments
+        if self._arguments is None or self._arguments[0] is not inputs:
+            self._arguments = inputs, on_device(inputs)
+        return self._arguments[1]
 
     def _hot(self) -> dict[str, float] | None:
         """Returns where the default spends its time; None if XLA's profiler does not say."""
@@ -216,11 +232,16 @@ class MeasuringWorker:
 
     def _seconds_of_default(self) -> float:
         limit = min(self._job.patience, _UNKNOWN if self._job.given is None else _HOUR)
-        with lock.compiling(), self._recorder.noted(DEFAULT, limit):
-            begun = time.perf_counter()
+        with lock.alone(), self._recorder.noted(DEFAULT, limit):
+            begun = time.perf_counter(), time.process_time()
             self._first_outputs = self._default.run.outputs()
-            seconds = time.perf_counter() - begun
-            return seconds if seconds >= LONG_RUN else self._default.run.seconds()
+            seconds = time.perf_counter() - begun[0]
+            if seconds < LONG_RUN:
+                begun = time.perf_counter(), time.process_time()
+                seconds = self._default.run.seconds()
+            if time.process_time() - begun[1] > _THREADED * seconds:
+                self._running = lock.alone
+        return seconds
 
     def _default_on(self, sample: str) -> Runner:
         """Returns what runs the default on a sample, with a time limit on all but the first."""
@@ -253,11 +274,11 @@ class MeasuringWorker:
         self, executable: Any, note: bytes, limit: float, slow: float = math.inf
     ) -> Callable[[list[Any]], list[Any]]:
         def run(inputs: list[Any]) -> list[Any]:
-            # Beside compilations, not beside measurements.
-            with lock.compiling(), self._recorder.noted(note, limit):
+            with self._running(), self._recorder.noted(note, limit):
+                prepared = Run(executable, self._on_device(inputs), self._job.program.donated)
                 begun = time.perf_counter()
-                outputs = Run(executable, inputs, self._job.program.donated).outputs()
-            seconds = time.perf_counter() - begun
+                outputs = prepared.outputs()
+                seconds = time.perf_counter() - begun
             if seconds > slow:
                 raise _TooSlowError(
                     f"a run took {seconds:.1f} s, and {self._default_seconds:.1f} s by default"
@@ -326,7 +347,7 @@ class MeasuringWorker:
         grown = [0, 0]
         if resident:
             for number, (each, name) in enumerate(pair):
-                with lock.compiling(), self._recorder.noted(name, _HOUR):
+                with self._running(), self._recorder.noted(name, _HOUR):
                     grown[number] = resident_growth(each.run.seconds)
         return replace(
             measured,

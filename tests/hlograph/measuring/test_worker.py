@@ -1,5 +1,6 @@
 """A worker that reads recorded loads."""
 
+import itertools
 import math
 from contextlib import contextmanager
 from dataclasses import replace
@@ -95,6 +96,30 @@ def test_nothing_is_timed_where_threads_spin_on_one_cpu(seconds, entered, monkey
     assert outcome.measured is not None
     assert outcome.measured.low <= 1.0
     assert count == entered
+
+
+@pytest.mark.parametrize(("busy", "shared"), [(0.0, 1), (1e3, 0)])
+def test_programs_with_threads_run_alone(busy, shared, monkeypatch):
+    """Those with one thread run beside others, when outputs are compared."""
+    times = (busy * number for number in itertools.count())
+    monkeypatch.setattr(worker_module.time, "process_time", lambda: next(times))
+    monkeypatch.setattr(worker_module, "_LEADS", 1e9)
+    compiling, count = worker_module.lock.compiling, 0
+
+    @contextmanager
+    def counted():
+        nonlocal count
+        count += 1
+        with compiling():
+            yield
+
+    monkeypatch.setattr(worker_module.lock, "compiling", counted)
+    job = Job(Program.of(jax.jit(lambda x: jnp.tanh(x @ x)).lower(X)), [X])
+    worker = MeasuringWorker(job, FlightRecorder())
+    count = 0
+    plan = Plan(flags={"xla_cpu_optimize_for_size": True})
+    assert worker(MeasurementRequest(plan, SCREEN)).checks is not None
+    assert count == 1 + shared  # the compilation, and the run of the plan
 
 
 def test_a_long_run_of_the_default_is_timed_once_for_all_screenings(monkeypatch):
