@@ -26,9 +26,10 @@ from hlograph.profiling.optimized_module import OptimizedModule
 
 # A kernel that takes longer than this for one run, or to compile, is left out.
 _MOST_RUN_SECONDS, _MOST_COMPILE_SECONDS = 0.2, 2.0
+# A loop may never end in another size: a worker ends after these seconds.
+_LIMIT = 20.0
 # CPU seconds of compilations after which no more variants of a kernel are compiled.
 _ENOUGH_COMPILED = 0.6
-_LIMIT = 120.0
 
 
 class KernelTask(NamedTuple):
