@@ -75,8 +75,8 @@ class _CompiledVariant(NamedTuple):
 class KernelRecorder:
     """Records kernels, one after the other.
 
-    Compilations run beside those of other workers, measurements alone. Freed memory is kept, so
-    that results of a run need no new pages.
+    Nothing else that a worker does runs beside the measurements of another one. Freed memory is
+    kept, so that results of a run need no new pages.
 
     Args:
         recorder: Records each operation that may end the process.
@@ -104,26 +104,31 @@ class KernelRecorder:
                 self._is_first = False
 
     def _recorded(self, task: KernelTask) -> Recorded:
+        note = task.kernel.encode()[:1000]
         begun = time.perf_counter(), time.process_time()
-        with lock.compiling(), self._recorder.noted(task.kernel.encode()[:1000], _LIMIT):
-            drawn = draw(task.kernel, task.number, task.seed)
-            program = Program.of(drawn.module)
-            random = Random(f"{task.seed} {task.number} {task.kernel}")
-            versions = Versions(program, "close")
-            inputs = on_device(InputMaker(program.flow, program.signature.parameters).make(0, 0))
-            points = decisions_of(versions, task.decisions, random)
-        prepared = time.perf_counter(), time.process_time()
-        variants: dict[object, _CompiledVariant] = {}
-        for point in points:
-            if time.process_time() - prepared[1] < _ENOUGH_COMPILED:
-                self._add(variants, versions, point, inputs)
-        gc.collect()
+        with lock.compiling():
+            with self._recorder.noted(note, _LIMIT):
+                drawn = draw(task.kernel, task.number, task.seed)
+                program = Program.of(drawn.module)
+                random = Random(f"{task.seed} {task.number} {task.kernel}")
+                versions = Versions(program, "close")
+                inputs = on_device(
+                    InputMaker(program.flow, program.signature.parameters).make(0, 0)
+                )
+                points = decisions_of(versions, task.decisions, random)
+            prepared = time.perf_counter(), time.process_time()
+            variants: dict[object, _CompiledVariant] = {}
+            for point in points:
+                if time.process_time() - prepared[1] < _ENOUGH_COMPILED:
+                    self._add(variants, versions, point, inputs)
+            gc.collect()
         compiled = time.perf_counter(), time.process_time()
-        with lock.alone(), self._recorder.noted(task.kernel.encode()[:1000], _LIMIT):
+        with lock.alone(), self._recorder.noted(note, _LIMIT):
             alone = time.perf_counter(), time.process_time()
             run = run_in_turns([variant.compiled for variant in variants.values()], self._sweep)
             timed = time.perf_counter(), time.process_time()
-        times = run.times()
+        with lock.compiling():
+            times = run.times()
         ended = time.perf_counter(), time.process_time()
         moments = (begun, prepared, compiled, alone, timed, ended)
         return Recorded(
@@ -149,7 +154,7 @@ class KernelRecorder:
             HloError: The default does not compile or run.
         """
         try:
-            with lock.compiling(), self._recorder.noted(point.to_json().encode()[:1000], _LIMIT):
+            with self._recorder.noted(point.to_json().encode()[:1000], _LIMIT):
                 plan = versions.plan(point)
                 begun = time.perf_counter()
                 executable = compile_program(versions.program, plan)
