@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Sequence, Set
-from contextlib import nullcontext
+from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hlograph.errors import HloError, NotExecutableError
 from hlograph.execution import lock
-from hlograph.execution.load import LoadMeter, on_one_cpu
 from hlograph.execution.process_memory import resident_growth
 from hlograph.execution.runs import Run, on_device
-from hlograph.execution.turns import Turns, in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule, Shares
+from hlograph.measuring.plan_timer import LEADS, PlanTimer, longest_run
 from hlograph.measuring.samples import Samples
-from hlograph.measuring.trial import LONG_RUN, Effort, Job, MeasurementRequest, PlanMeasurement
+from hlograph.measuring.trial import LONG_RUN, Job, MeasurementRequest, PlanMeasurement
 from hlograph.measuring.verification import Checks, Runner, Verifier
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.profiling.profile import MemoryUsage
@@ -35,36 +30,19 @@ SAMPLE = b"default on "
 UNCHANGED = "jaxlib makes the same code of it as of the default"
 """Error of a plan that XLA's passes have undone, or that changed nothing; it is not timed."""
 
-# A measurement is repeated if the control's ratio differs from 1 by more than this.
-_QUIET = 0.04
-_ATTEMPTS = 3
-
-# A plan is given up if its ratio in each of the first turns is below this, to the default or to the
-# fastest plan.
-_SLOW_PLAN, _BEHIND = 0.8, 0.9
-
-# Turns of a screening end when a plan is surely not that much faster than the fastest plan and the
-# default, or surely faster and its ratio is known this well: logarithms, within so many standard
-# errors, of at least so many turns.
-_GAIN, _WELL, _ERRORS, _FEW = 0.005, 0.02, 3.0, 5
-
-# A plan that is this much faster may win, so its outputs are checked as a winner's at once, unless
-# the checks take long: they run the default some twenty times.
-_LEADS, _CHECKED = 1.03, 0.05  # seconds of the default
+# The outputs of a plan that leads are checked as a winner's at once, unless a run takes longer: the
+# checks run the default some twenty times.
+_CHECKED = 0.05  # seconds of the default
 
 # A program has several threads if a run takes this many times as much CPU time.
 _THREADED = 1.2
 
-# Threads keep each other from one CPU if a run there takes this many times as long as all CPUs
-# together should take, plus what a few slices of the scheduler take.
-_SPINS, _SLICES = 4.0, 0.05  # seconds
-
 # The control is a compilation of its own, unless that takes longer than this.
 _LONG_COMPILE = 5.0  # seconds
 
-# A plan may take this many times as long as the default, and some seconds: its first run, and its
-# compilation. The default may take an hour.
-_SLOW_RUN, _SLOW_COMPILE, _SECONDS, _HOUR = 4.0, 5.0, 20.0, 3600.0
+# The compilation of a plan may take this many times as long as the default's, and some seconds, as
+# an operation beyond its own limit. The default may take an hour.
+_SLOW_COMPILE, _SECONDS, _HOUR = 5.0, 20.0, 3600.0
 
 # In a screening a compilation takes at most this share of the budget, but it may always take some
 # seconds, and this many times as long as the default's.
@@ -73,7 +51,6 @@ _SCREENED_SHARE, _SCREENED_SECONDS, _SCREENED_COMPILE = 0.2, 5.0, 4.0
 # A loop may never end on generated inputs. On these the default may take this many times as long as
 # on the first inputs, plus some seconds; on the first inputs, if they are random, five minutes.
 _SLOW_SAMPLE, _SAMPLE_SECONDS, _UNKNOWN = 20.0, 5.0, 300.0
-
 
 # Seconds in which the threads of a plan may still end the process; not added to those of a run.
 _SETTLES = 0.002
@@ -113,9 +90,9 @@ class MeasuringWorker:
             raise NotExecutableError(
                 f"jaxlib does not compile or run {job.program.name}: {error}"
             ) from error
-        self._control: Run | None = None
-        self._remembered = _OneRun(self._default.run)
-        self._read = LoadMeter()
+        self._timer = PlanTimer(
+            self._default.run, self._default_seconds, self._compiled_again, recorder
+        )
         self._checked: dict[tuple[str, ...], Checks] = {}
         self._fastest = 0.0  # of the plans that passed a thorough check
         self._known = {self._default.code: PlanMeasurement(Plan(), error=UNCHANGED)}
@@ -148,8 +125,8 @@ class MeasuringWorker:
             compiled = self._compiled(plan, digest, self._slow_compile(thorough))
             if not thorough and (earlier := self._known.get(compiled.code)):
                 return replace(earlier, plan=plan, compile_seconds=compiled.seconds)
-            limit = _SECONDS + 2 * _SLOW_RUN * self._default_seconds
-            runner = self._runner(compiled.executable, digest, limit, self._slow_run())
+            longest = longest_run(self._default_seconds)
+            runner = self._runner(compiled.executable, digest, _SECONDS + 2 * longest, longest)
             checks = self._verifier.check(runner, thorough=thorough, without=trial.without)
         except (HloError, RuntimeError) as error:
             return PlanMeasurement(plan, thorough, error=str(error), accident=_is_accident(error))
@@ -179,7 +156,7 @@ class MeasuringWorker:
         each combination of steps is checked, and each plan that is faster than all that passed.
         """
         steps, ratio = outcome.plan.steps, outcome.ratio
-        if ratio < _LEADS or self._default_seconds > _CHECKED:
+        if ratio < LEADS or self._default_seconds > _CHECKED:
             return outcome
         checks = self._checked.get(steps)
         if checks is None or (checks.accepted and ratio > self._fastest):
@@ -263,13 +240,6 @@ class MeasuringWorker:
         share = _SCREENED_SHARE * self._job.budget
         return min(limit, max(share, _SCREENED_SECONDS, _SCREENED_COMPILE * default))
 
-    @property
-    def _is_long(self) -> bool:
-        return self._default_seconds >= LONG_RUN
-
-    def _slow_run(self) -> float:
-        return 1.0 + _SLOW_RUN * self._default_seconds
-
     def _runner(
         self, executable: Any, note: bytes, limit: float, slow: float = math.inf
     ) -> Callable[[list[Any]], list[Any]]:
@@ -288,48 +258,19 @@ class MeasuringWorker:
         return run
 
     def _timed(self, run: Run, trial: MeasurementRequest, note: bytes) -> Measured:
-        effort = trial.effort
-        if not effort.thorough:
-            default = self._remembered if self._is_long else self._default.run
-            return self._race([default, run], effort, note, trial.best)
+        if not trial.effort.thorough:
+            return self._timer.screened(run, trial.effort, note, trial.best)
         if trial.beside_default and not self._job.reference.is_empty:
             default = self._compiled(Plan(), DEFAULT, _HOUR)
-            return self._race([default.run, run, self._run_of(default.executable)], effort, note)
-        if self._is_long:
-            return self._race([self._default.run, run], effort, note)
-        if self._control is None:
-            quick = self._default.seconds < _LONG_COMPILE
-            self._control = (
-                self._compiled(self._job.reference, DEFAULT, _HOUR).run
-                if quick
-                else self._run_of(self._default.executable)
-            )
-        runs = [self._default.run, run, self._control]
-        best = self._race(runs, effort, note)
-        if best.busy:  # perhaps for a moment
-            again = self._race(runs, effort, note)
-            best = min(best, again, key=lambda measured: measured.load)
-        for _ in range(1, _ATTEMPTS):
-            if best.busy or _noise(best) < _QUIET:
-                break
-            best = min(best, self._race(runs, effort, note), key=_noise)
-        if not best.busy or best.ratio < _LEADS or len(os.sched_getaffinity(0)) < 2:
-            return best
-        # What others take slows a default of two threads and leaves alone a plan of one: the lead
-        # has to hold at equal threads.
-        if self._spins_on_one_cpu():
-            return replace(best, low=min(best.low, 1.0))
-        bound = self._race(runs, effort, note, one_cpu=True)
-        return min(best, bound, key=lambda measured: measured.low)
+            runs = [default.run, run, self._run_of(default.executable)]
+            return self._timer.in_turns(runs, trial.effort, note)
+        return self._timer.confirmed(run, trial.effort, note)
 
-    def _spins_on_one_cpu(self) -> bool:
-        """Returns True if threads of the default keep each other from the one CPU that they have.
-
-        Those of BLAS wait for each other in a loop: times say nothing then, and are long.
-        """
-        expected = len(os.sched_getaffinity(0)) * self._default_seconds
-        with lock.alone(), self._recorder.noted(DEFAULT, _HOUR), on_one_cpu():
-            return self._default.run.seconds() > _SPINS * expected + _SLICES
+    def _compiled_again(self) -> Run:
+        """Returns a run of the default, compiled a second time unless that takes long."""
+        if self._default.seconds < _LONG_COMPILE:
+            return self._compiled(self._job.reference, DEFAULT, _HOUR).run
+        return self._run_of(self._default.executable)
 
     def _with_memory(
         self, measured: Measured, compiled: _Compiled, note: bytes, *, resident: bool
@@ -357,32 +298,6 @@ class MeasuringWorker:
             resident=grown[1],
         )
 
-    def _race(
-        self,
-        runs: Sequence[Run | _OneRun],
-        effort: Effort,
-        note: bytes,
-        best: float = 0.0,
-        one_cpu: bool = False,
-    ) -> Measured:
-        # A run that takes long was warmed by the comparison of its outputs.
-        least = max(1, effort.least // 3) if self._is_long else effort.least
-        calls = len(runs) * (least + 2)
-        limit = _SECONDS + 2 * effort.max_seconds + calls * self._slow_run()
-        cpus = on_one_cpu() if one_cpu else nullcontext()
-        with lock.alone(), self._recorder.noted(note, limit), cpus:
-            turns = in_turns(
-                [run.seconds for run in runs],
-                turns=least if self._is_long else effort.pairs,
-                calls=[1] * len(runs) if self._is_long else (),
-                block_seconds=effort.block_seconds,
-                max_seconds=effort.max_seconds,
-                least=least,
-                stop=lambda turns: not effort.thorough and is_decided(turns, best),
-                read=self._read,
-            )
-        return Measured.of(turns.undisturbed(least), one_cpu=one_cpu)
-
 
 class _Compiled(NamedTuple):
     """An executable of jaxlib, a run of it, and the seconds that its compilation took.
@@ -402,42 +317,6 @@ class _Compiled(NamedTuple):
         return self.module.digest, self.settings
 
 
-class _OneRun:
-    """The time of one run, which stands for all others.
-
-    Args:
-        run: The run.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._seconds: float | None = None
-
-    def seconds(self, calls: int = 1) -> float:
-        """Returns the seconds of the first call."""
-        if self._seconds is None:
-            self._seconds = self._run.seconds(calls)
-        return self._seconds
-
-
-def is_decided(turns: Turns, best: float = 0.0) -> bool:
-    """Returns True if the turns of a screening say enough of a plan.
-
-    Args:
-        turns: Times of the default, the plan, and others.
-        best: Ratio default / plan of the fastest plan so far; 0 if not known.
-    """
-    default, plan, *_ = turns.undisturbed(len(turns.seconds)).seconds.T
-    ratios = default / plan
-    if np.max(ratios) < max(_SLOW_PLAN, _BEHIND * best):
-        return True
-    if len(ratios) < _FEW:
-        return False
-    error = _ERRORS * float(np.std(np.log(ratios), ddof=1)) / math.sqrt(len(ratios))
-    lead = float(np.mean(np.log(ratios))) - math.log(max(best, 1.0))
-    return lead + error < _GAIN or error < min(lead, _WELL)
-
-
 def _is_accident(error: Exception) -> bool:
     """Returns True for an error of time or memory, which other processes take from a plan."""
     return isinstance(error, _TooSlowError) or "RESOURCE_EXHAUSTED" in str(error)
@@ -445,7 +324,3 @@ def _is_accident(error: Exception) -> bool:
 
 def _refusal(checks: Checks) -> str:
     return f"outputs are {checks.verdict}: {checks.reason}"
-
-
-def _noise(measured: Measured) -> float:
-    return abs(math.log(measured.control))

@@ -11,7 +11,7 @@ from hlograph.execution.load import Reading
 from hlograph.execution.measured import Measured
 from hlograph.execution.runs import Run
 from hlograph.execution.turns import Turns, in_turns, without_collector
-from hlograph.measuring.worker import is_decided
+from hlograph.measuring.plan_timer import is_decided
 from hlograph.plans import Program, compile_program
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
