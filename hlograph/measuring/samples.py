@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -22,12 +22,13 @@ _NEAR = 0.01
 _Change = Callable[[Array, np.random.Generator], Array]
 
 
-class Sample(NamedTuple):
-    """Inputs of one comparison.
+@dataclass(eq=False)
+class Sample:
+    """Inputs of one comparison, which are made when they are first asked for.
 
     Attributes:
         name: Kind of the inputs.
-        inputs: One array for each parameter.
+        make: Function that makes the inputs.
         adversarial: True for inputs that are chosen to break a plan. Outputs are compared where
             those of the default are finite.
         has_nans: True if inputs have NaNs. Outputs of a plan may be NaN where those of the default
@@ -35,9 +36,14 @@ class Sample(NamedTuple):
     """
 
     name: str
-    inputs: list[Array]
+    make: Callable[[], list[Array]]
     adversarial: bool = False
     has_nans: bool = False
+
+    @cached_property
+    def inputs(self) -> list[Array]:
+        """One array for each parameter."""
+        return self.make()
 
 
 class Samples:
@@ -58,9 +64,11 @@ class Samples:
     @cached_property
     def usual(self) -> list[Sample]:
         """The user's inputs, if there are any, and two sets of random ones."""
-        samples = [Sample(f"random {n}", self._maker.make(self._seed, n)) for n in range(2)]
+        samples = [
+            Sample(f"random {n}", partial(self._maker.make, self._seed, n)) for n in range(2)
+        ]
         if self._given is not None:
-            samples.insert(0, Sample("given", list(self._given)))
+            samples.insert(0, Sample("given", partial(list, self._given)))
         return samples
 
     def adversarial(self) -> Iterator[Sample]:
@@ -73,13 +81,14 @@ class Samples:
         if INEXACT.isdisjoint(spec.element_type for spec in self._specs):
             return
         for name, change in (*_CHANGES.items(), (_NEAR_ROWS, _Near())):
-            rng = np.random.default_rng([self._seed, 1])
-            changed = [self._changed(change, rng, *base) for base in self._base()]
-            yield Sample(name, changed, adversarial=True, has_nans=name == _NANS)
+            make = partial(self._changed_inputs, change)
+            yield Sample(name, make, adversarial=True, has_nans=name == _NANS)
 
-    def _base(self) -> Iterator[tuple[Array, str]]:
+    def _changed_inputs(self, change: _Change) -> list[Array]:
+        rng = np.random.default_rng([self._seed, 1])
         types = (spec.element_type for spec in self._specs)
-        return zip(self.usual[0].inputs, types, strict=True)
+        pairs = zip(self.usual[0].inputs, types, strict=True)
+        return [self._changed(change, rng, *pair) for pair in pairs]
 
     def _changed(
         self, change: _Change, rng: np.random.Generator, array: Array, element_type: str

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.runs import Run
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.verification import Verifier
@@ -300,3 +301,20 @@ def test_a_program_without_floats_has_no_adversarial_inputs():
     samples = Samples(program, None, seed=0)
     assert len(samples.usual) == 2
     assert not list(samples.adversarial())
+
+
+def test_inputs_are_made_once_and_when_they_are_asked_for(monkeypatch):
+    make, made = InputMaker.make, []
+
+    def counted(maker, seed, sample):
+        made.append(sample)
+        return make(maker, seed, sample)
+
+    monkeypatch.setattr(InputMaker, "make", counted)
+    samples = Samples(Program.of(jax.jit(jnp.sin).lower(X)), None, seed=0)
+    several = [*samples.usual, *samples.adversarial()]
+    assert not made
+    assert samples.usual[1].inputs is several[1].inputs
+    assert made == [1]
+    assert several[2].inputs[0].shape == X.shape
+    assert made == [1, 0]
