@@ -220,18 +220,19 @@ class AllocatingWorker:
     ) -> None:
         self._recorder = recorder
         arrays = [array.read() for array in inputs]
+        running = lock.alone if program.calls_lapack else lock.compiling
         self._runs: list[Run] = []
         self._held: list[list[Array]] = []
         for each in plans:
             with lock.compiling(), self._noted("compile"):
                 run = Run(compile_program(program, each), arrays, program.donated)
-            with lock.alone(), self._noted("run"):
+            with running(), self._noted("run"):
                 self._hold(run)
             self._runs.append(run)
         if keep:
             keep_freed_memory()
         for run in self._runs:
-            with lock.alone(), self._noted("warm"):
+            with running(), self._noted("warm"):
                 once = max(run.seconds(), 1e-6)
                 if once < LONG_RUN:
                     run.seconds(max(1, min(_WARMING, round(_WARMING_SECONDS / once))))

@@ -34,9 +34,6 @@ UNCHANGED = "jaxlib makes the same code of it as of the default"
 # checks run the default some twenty times.
 _CHECKED = 0.05  # seconds of the default
 
-# A program has several threads if a run takes this many times as much CPU time.
-_THREADED = 1.2
-
 # The control is a compilation of its own, unless that takes longer than this.
 _LONG_COMPILE = 5.0  # seconds
 
@@ -80,9 +77,9 @@ class MeasuringWorker:
         self._inputs = self._samples.usual[0].inputs
         self._first_arguments = on_device(self._inputs)
         self._arguments: tuple[list[Any], list[Any]] | None = None
-        # Threads of BLAS wait for each other by spinning. Beside another program, or a compilation,
-        # they take each other's CPUs, and a run takes up to thirty times as long.
-        self._running = lock.compiling
+        # Beside another program, or a compilation, threads that spin take each other's CPUs, and a
+        # run takes up to thirty times as long.
+        self._running = lock.alone if job.program.calls_lapack else lock.compiling
         try:
             self._default = self._compiled(job.reference, DEFAULT, job.patience)
             self._default_seconds = self._seconds_of_default()
@@ -209,16 +206,11 @@ class MeasuringWorker:
 
     def _seconds_of_default(self) -> float:
         limit = min(self._job.patience, _UNKNOWN if self._job.given is None else _HOUR)
-        with lock.alone(), self._recorder.noted(DEFAULT, limit):
-            begun = time.perf_counter(), time.process_time()
+        with self._running(), self._recorder.noted(DEFAULT, limit):
+            begun = time.perf_counter()
             self._first_outputs = self._default.run.outputs()
-            seconds = time.perf_counter() - begun[0]
-            if seconds < LONG_RUN:
-                begun = time.perf_counter(), time.process_time()
-                seconds = self._default.run.seconds()
-            if time.process_time() - begun[1] > _THREADED * seconds:
-                self._running = lock.alone
-        return seconds
+            seconds = time.perf_counter() - begun
+            return seconds if seconds >= LONG_RUN else self._default.run.seconds()
 
     def _default_on(self, sample: str) -> Runner:
         """Returns what runs the default on a sample, with a time limit on all but the first."""

@@ -29,6 +29,9 @@ from hlograph.reading.stablehlo import from_lowered, from_mlir, from_stablehlo
 if TYPE_CHECKING:
     from hlograph.reading.sources import Source
 
+# The target of a custom call in a serialized HloInstructionProto: a tag, the length and the name.
+_LAPACK = re.compile(rb"\xe2\x01.lapack_", re.DOTALL)
+
 # Targets of custom calls that hold the address of a Python function.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_\w*callback")
 
@@ -157,6 +160,11 @@ class Program:
     def flow(self) -> TextFlow:
         """The data flow of the module."""
         return _flow_of(self.hlo)
+
+    @property
+    def calls_lapack(self) -> bool:
+        """True if it calls routines of LAPACK, whose threads wait for each other by spinning."""
+        return _LAPACK.search(self.hlo) is not None
 
     @property
     def signature(self) -> Signature:

@@ -197,3 +197,11 @@ def test_an_older_jaxlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProgramError, match="jaxlib"):
         Program.of(Module.from_text(TINY))
     assert parse(lowered).num_nodes > 0
+
+
+@pytest.mark.parametrize(("function", "calls"), [(jnp.linalg.inv, True), (jnp.tanh, False)])
+def test_calls_of_lapack_are_those_of_instructions(function, calls):
+    def lapack_like(x):  # its name is part of the module, as metadata
+        return function(x)
+
+    assert Program.of(jax.jit(lapack_like).lower(np.eye(3))).calls_lapack is calls
