@@ -1,28 +1,38 @@
-"""Measures predictions of the learned cost model beside compilations."""
+"""Measures predictions of the learned cost model beside compilations, and beside torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
+import numpy as np
 import torch
 
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import Call, interleaved, tracked
-from experiments.cost_model.kernel_inputs import kernel_inputs
-from experiments.cost_model.predictor import SHIPPED, Predictor
+from experiments.cost_model.examples import TableColumns
+from experiments.cost_model.model import new_model, weights_of
 from hlograph import corpus
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.compiling import optimized_module
+from hlograph.profiling.kernel_inputs import kernel_inputs
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
+from hlograph.profiling.learned_seconds import LearnedKernels
+from hlograph.profiling.learned_weights import LearnedWeights
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.reading.parsers import parse_text
+from models.config import CostModelConfig
+from models.cost_model import CostModel
 
 TITLE = "Predictions of the cost model"
-_LIST, _INPUTS = "kernels listed", "inputs of new kernels"
-_NEW, _KNOWN = "prediction, new kernels", "prediction, known kernels"
-_COMPILE = "compilation by jaxlib"
-_QUICK = Aim(2.0)
+_COMPILE, _LIST = "compilation by jaxlib", "kernels listed"
+_NEW, _TORCH = "prediction, new kernels", "the same network by torch, new kernels"
+_KNOWN, _HUNDRED = "prediction, known kernels", "prediction, 100 known kernels"
+# Of all distinct kernels, shown for one.
+_PARSE, _INPUTS = "a new kernel: XLA's parser", "a new kernel: its inputs"
+_ONE = "a new kernel: prediction"
+_MANY = 100
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
@@ -40,23 +50,50 @@ def subjects(settings: Settings) -> dict[str, str]:
 def _figures(size: int, settings: Settings) -> Iterator[Figure]:
     _, program = _nearest(size)
     kernels = _kernels(program)
-    known = Predictor.load(SHIPPED)
+    texts = list(dict.fromkeys(kernel.text for kernel in kernels))
+    modules = [text.encode() for text in texts if text.startswith("HloModule")]
+    model, weights = _network()
+    known = LearnedKernels(weights)
     known(kernels, {})
-    texts = {kernel.text for kernel in kernels}
+    hundred = [kernels[number % len(kernels)] for number in range(_MANY)]
     calls = {
         _COMPILE: Call(lambda _: compile_program(program, Plan())),
         _LIST: Call(lambda _: _kernels(program)),
+        _PARSE: Call(lambda _: [parse_text(module) for module in modules]),
         _INPUTS: Call(lambda _: [kernel_inputs(text) for text in texts]),
-        _NEW: Call(
-            lambda predictor: predictor(kernels, {}),
-            lambda: Predictor.load(SHIPPED),
-        ),
-        _KNOWN: Call(lambda _: known(kernels, {})),
+        _NEW: Call(lambda predict: predict(kernels, {}), lambda: LearnedKernels(weights)),
+        _TORCH: Call(lambda _: _by_torch(model, texts)),
+        _KNOWN: Call(lambda _: known(kernels, {}), number=10),
+        _HUNDRED: Call(lambda _: known(hundred, {}), number=10),
     }
     timings = interleaved(calls, settings.rounds, settings.budget, column=f"{size:,}")
-    for name in calls:
-        yield timings.ms(name, name, _QUICK if name == _KNOWN and size <= 1_000 else None)
+    for name in (_COMPILE, _LIST, _NEW, _KNOWN):
+        yield timings.ms(name, name)
+    yield timings.ms(_HUNDRED, _HUNDRED, Aim(2.0))
+    for row, name, aim in ((_PARSE, _PARSE, None), (_INPUTS, _INPUTS, None), (_ONE, _NEW, Aim(50))):
+        seconds = timings.of(name, 1e6 / len(texts))
+        yield Figure.of(row, timings.column, seconds, "µs", aim)
+    yield timings.times(f"{_TORCH} / {_NEW}", _TORCH, _NEW)
     yield timings.times(f"{_LIST} / {_COMPILE}", _LIST, _COMPILE)
+
+
+@cache
+def _network() -> tuple[CostModel, LearnedWeights]:
+    """Returns a network with random parameters, of the usual shape, for torch and without it."""
+    columns = TableColumns(LearnedKernels.load().weights.flags)
+    model = new_model(columns, CostModelConfig()).eval()
+    return model, weights_of(model, columns)
+
+
+@torch.inference_mode()
+def _by_torch(model: CostModel, texts: Sequence[str]) -> list[float]:
+    inputs = [kernel_inputs(text) for text in texts]
+    states = model.encoder.store()
+    states.add(inputs)
+    numbers = torch.from_numpy(np.stack([kernel.numbers for kernel in inputs]))
+    vectors = model.kernel_vectors(states, numbers, torch.arange(len(inputs)))
+    flags = torch.zeros(len(inputs), model.flags.in_features)
+    return model.log_seconds(vectors, numbers, flags).exp()[:, 0].tolist()
 
 
 @cache

@@ -217,6 +217,12 @@ def features(module: Module) -> tuple[Annotated[NDArray[numpy.float32], dict(sha
     hlograph.graph.features.
     """
 
+def kernel_inputs(module: Module, text: bytes, rates: Annotated[NDArray[numpy.float64], dict(shape=(65), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None, 2))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+    """
+    The same with layouts in the nodes, and numbers about the module, which is a kernel; see
+    hlograph.profiling.kernel_inputs.
+    """
+
 def attribute_names() -> list[str]:
     """Names of the attribute keys, in order."""
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from hlograph.graph import pooling
+from hlograph.graph.edge_labels import POSITION_BUCKETS
 from hlograph.graph.encoding import (
     AttentionLayer,
     EncoderWeights,
@@ -25,7 +26,7 @@ from models.blocks import GATBlock, GraphBlock, blocks_of
 from models.config import LOG_COUNT_SCALE, GATConfig
 from models.encoder import Encoder, IncrementalEncoder
 from models.gatv2 import GATv2
-from models.graph_view import POSITION_BUCKETS, GraphSchema, GraphView
+from models.graph_view import GraphSchema, GraphView
 from models.pooling import Pooling
 from models.refined_graphs import Block, Members, RefinedGraphs
 

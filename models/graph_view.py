@@ -11,10 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from hlograph.graph.edge_labels import POSITION_BUCKETS, edge_labels
 from models.config import GATConfig
 
-EXACT_POSITIONS = 8
-POSITION_BUCKETS = EXACT_POSITIONS + 5
 # fmt: off
 NEIGHBOUR_FEATURES = frozenset((
     "log_operands", "log_users", "is_root", "has_side_effect", "has_control", "dead", "duplicate",
@@ -131,31 +130,8 @@ class GraphView:
     def labelled_edges(self, graph: GraphArrays) -> tuple[np.ndarray, np.ndarray]:
         """Returns visible edges: links, int64 [E, 2], and labels, int32 [E].
 
-        A label is below `schema.edge_labels`: edge type * POSITION_BUCKETS + bucket.
+        Labels are those of `hlograph.graph.edge_labels`, below `schema.edge_labels`.
         """
         if not self.edges or graph.edges is None or graph.edge_links is None:
             return np.empty((0, 2), np.int64), np.empty(0, np.int32)
-        labels = graph.edges[:, 0].astype(np.int32) * POSITION_BUCKETS
-        if self.operand_positions:
-            labels += position_bucket(graph.edges[:, 1])
-        return graph.edge_links, labels
-
-
-def position_bucket(position: np.ndarray) -> np.ndarray:
-    """Buckets operand positions: exact below 8, by powers of two above.
-
-    The first operands have meaning of their own (the condition of a select, the start of
-    a slice); the 40th element of a tuple has none, and there may be thousands.
-
-    Args:
-        position: Whole numbers, not negative, of any shape and dtype.
-
-    Returns:
-        int32 of the same shape, from 0 to POSITION_BUCKETS - 1.
-    """
-    bucket = position.astype(np.int32)
-    far = bucket >= EXACT_POSITIONS
-    # frexp is exact: the exponent of 8 to 15 is 4.
-    _, exponent = np.frexp(bucket[far])
-    bucket[far] = np.minimum(EXACT_POSITIONS + exponent - 4, POSITION_BUCKETS - 1)
-    return bucket
+        return graph.edge_links, edge_labels(graph.edges, positions=self.operand_positions)

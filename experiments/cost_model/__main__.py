@@ -138,13 +138,15 @@ def _packed(folder: Path, out: Path, extends: Path | None) -> str:
 def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
     from experiments.cost_model.examples import load_data
+    from experiments.cost_model.model import new_model, weights_of
 
     data = load_data(config.data, config.learn_from, config.bank)
+    weights_of(new_model(data.columns, config.model), data.columns)  # fails before the training
     comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:
-        predictor = comparison.trained(config.training, seed)
-        predictor.save(folder / f"cost-model-seed{seed}.pt")
+        model = comparison.trained(config.training, seed)
+        weights_of(model, data.columns).save(folder / f"cost-model-seed{seed}.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
     return [comparison.table()]
 

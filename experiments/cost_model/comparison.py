@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
-from experiments.cost_model.kernel_inputs import BYTES, FLOPS, NUMBERS
-from experiments.cost_model.predictor import Predictor, new_model
+from experiments.cost_model.model import new_model
 from experiments.cost_model.ranking import TOP, Ranking, interval_of_mean, kendall_tau, ranking
+from experiments.cost_model.roofline import BYTES, FLOPS
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
 from experiments.evaluate.results import markdown_table
 from hlograph.corpus.plan_times import PlanTime
+from hlograph.profiling.kernel_inputs import NUMBERS
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 from models.config import CostModelConfig
 from models.cost_model import CostModel
@@ -123,7 +124,7 @@ class CostModelComparison:
             for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items()
         }
 
-    def trained(self, config: TrainingConfig, seed: int) -> Predictor:
+    def trained(self, config: TrainingConfig, seed: int) -> CostModel:
         """Trains a model, adds it to the comparison, and returns it.
 
         Args:
@@ -140,7 +141,7 @@ class CostModelComparison:
             )
             for program in data.held_out
         }
-        return Predictor(model, data.columns, shape)
+        return model
 
     def table(self) -> str:
         """Returns the table of models as Markdown."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.cost_model.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
 from hlograph.corpus import kernel_times, plan_times
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.corpus.plan_times import PlanTime, PlanTimes
-from hlograph.plans.knobs import stage_of
+from hlograph.profiling.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
+from hlograph.profiling.plan_words import decision_words, flag_words
 from models.cost_model import PlanBatch
 from models.graph_view import GraphSchema
 from models.refined_graphs import RefinedGraphs
@@ -61,25 +60,6 @@ class WordTable:
         """Returns the rows so far, float32 ``[F, len(columns)]``."""
         rows = [[float(word in row) for word in self.columns] for row in self._rows]
         return torch.tensor(rows, dtype=torch.float32).reshape(len(rows), len(self.columns))
-
-
-def flag_words(flags: Mapping[str, object]) -> list[str]:
-    """Returns a word for each flag with its value."""
-    return [f"{name}={json.dumps(value)}" for name, value in flags.items()]
-
-
-def decision_words(decisions: Mapping[str, str]) -> list[str]:
-    """Returns words for decisions: a flag with its value, rules, or a stage with its value."""
-    words: list[str] = []
-    for name, value in decisions.items():
-        stage = stage_of(name)
-        if stage == "flags":
-            words.append(f"{name}={value}")
-        elif stage == "steps":
-            words += [f"steps {step.partition('(')[0]}" for step in json.loads(value)]
-        else:
-            words += [f"{stage} {value}", f"{stage} {value.partition(' ')[0]}"]
-    return words
 
 
 @dataclass

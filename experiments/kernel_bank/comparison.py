@@ -11,11 +11,12 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cost_model.kernel_inputs import BYTES, FLOPS, NUMBERS, kernel_inputs
 from experiments.cost_model.ranking import Ranking, interval_of_mean, ranking
+from experiments.cost_model.roofline import BYTES, FLOPS
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.learned import Predicted
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.profiling.kernel_inputs import NUMBERS, kernel_inputs
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 
 TOP = (1, 5, 10)

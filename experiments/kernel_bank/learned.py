@@ -21,13 +21,13 @@ from experiments.cost_model.examples import (
     alone_examples,
     moved,
 )
-from experiments.cost_model.kernel_inputs import NUMBERS, KernelInputs, kernel_inputs
-from experiments.cost_model.predictor import new_model
+from experiments.cost_model.model import new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import Batch, log_gains, train
 from hlograph.corpus.kernel_times import KernelTimes
 from hlograph.errors import MissingExtraError
 from hlograph.graph.vocabulary import OPCODES
+from hlograph.profiling.kernel_inputs import NUMBERS, KernelInputs, kernel_inputs
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 

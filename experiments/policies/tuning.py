@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from envs.rewards import LogDrop
 from envs.tuning import TuningEnv
-from experiments.cost_model.predictor import SHIPPED, Predictor
 from experiments.policies.config import PolicyName, Times, TuningTrainConfig
 from experiments.policies.kind import (
     STOP,
@@ -24,6 +23,7 @@ from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
+from hlograph.profiling.learned_seconds import LearnedKernels
 from models.pointer import StateWithActions
 
 COSTS = ("flops", "transcendentals", "bytes_accessed")
@@ -35,7 +35,7 @@ _PLACES = PLAN_FEATURES.index("log_places")
 @cache
 def predictor(times: Times) -> PredictTime:
     """Returns the prediction of times of that name, the same one for all of a process."""
-    return Predictor.load(SHIPPED) if times == "learned" else RatedKernels()
+    return LearnedKernels.load() if times == "learned" else RatedKernels()
 
 
 class TuningKind(PolicyKind[TuningTrainConfig]):

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hlograph.graph.edge_labels import POSITION_BUCKETS, position_bucket
 from models.blocks import GATBlock, MessageBlock, NodeBlock
 from models.config import GATConfig
 from models.gat import GATEncoder
-from models.graph_view import POSITION_BUCKETS, position_bucket
 from models.message_passing import GAT, GIN, SAGE
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.graph_view import POSITION_BUCKETS, GraphView, position_bucket
+from models.graph_view import GraphView
 from models.refined_graphs import RefinedGraphs
 
 CPU = torch.device("cpu")
@@ -20,13 +20,6 @@ def _counts(block) -> list[list[float]]:
 @pytest.fixture
 def store(schema):
     return RefinedGraphs(GraphView(schema), rounds=2)
-
-
-def test_positions_are_exact_below_eight_then_in_octaves():
-    positions = np.array([0, 1, 7, 8, 15, 16, 31, 32, 64, 127, 128, 1_000_000], np.float32)
-    buckets = position_bucket(positions).tolist()
-    assert buckets == [0, 1, 7, 8, 8, 9, 9, 10, 11, 11, 12, 12]
-    assert max(buckets) == POSITION_BUCKETS - 1
 
 
 def test_edges_are_seen_from_both_ends(store, opcode_graph, schema):

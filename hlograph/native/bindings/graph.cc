@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hlograph/native/bindings/bind.h"
 #include "hlograph/native/bindings/errors.h"
 #include "hlograph/native/bindings/numpy_array.h"
@@ -19,9 +21,11 @@
 #include "hlograph/native/graph/facts_table.h"
 #include "hlograph/native/graph/features.h"
 #include "hlograph/native/graph/instruction_attributes.h"
+#include "hlograph/native/graph/kernel_inputs.h"
 #include "hlograph/native/graph/traits.h"
 #include "hlograph/native/module/module.h"
 #include "hlograph/native/module/own_hashes.h"
+#include "hlograph/native/module/work.h"
 
 namespace nb = nanobind;
 
@@ -88,16 +92,41 @@ nb::typed<nb::dict, std::string, nb::object> Columns(const Module& module) {
 using FloatMatrix = nb::ndarray<nb::numpy, float, nb::shape<-1, -1>, nb::c_contig>;
 using LinkMatrix = nb::ndarray<nb::numpy, int64_t, nb::shape<-1, 2>>;
 
+FloatMatrix NodeRows(GraphFeatures& features) {
+  return ToNumpy<FloatMatrix>(std::move(features.nodes), {features.num_nodes, features.columns});
+}
+
+FloatMatrix EdgeRows(GraphFeatures& features) {
+  return ToNumpy<FloatMatrix>(std::move(features.edges), {features.num_edges, kEdgeFeatures});
+}
+
+// The transpose of the two rows, which is how environments hand out links.
+LinkMatrix Links(GraphFeatures& features) {
+  const size_t edges = features.num_edges;
+  return ToNumpy<LinkMatrix>(std::move(features.links), {edges, 2},
+                             {1, static_cast<int64_t>(edges)});
+}
+
 std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) {
   GraphFeatures features = ReadGraph(module, [](const auto& hlo, const auto& own, auto& table) {
     return FeaturesOf(BuildGraph(hlo, own, table));
   });
-  const size_t edges = features.num_edges;
-  return {
-      ToNumpy<FloatMatrix>(std::move(features.nodes), {features.num_nodes, kNodeFeatures}),
-      ToNumpy<FloatMatrix>(std::move(features.edges), {edges, kEdgeFeatures}),
-      // The transpose of the two rows, which is how environments hand out links.
-      ToNumpy<LinkMatrix>(std::move(features.links), {edges, 2}, {1, static_cast<int64_t>(edges)})};
+  return {NodeRows(features), EdgeRows(features), Links(features)};
+}
+
+using Rates = nb::ndarray<const double, nb::shape<kFeatures>, nb::c_contig, nb::device::cpu>;
+
+std::tuple<FloatMatrix, FloatMatrix, LinkMatrix, NumpyVector<float>> Kernel(const Module& module,
+                                                                            nb::bytes text,
+                                                                            const Rates& rates) {
+  const absl::string_view view(text.c_str(), text.size());
+  absl::StatusOr<KernelInputs> result =
+      ReadGraph(module, [&](const auto& hlo, const auto& own, auto& table) {
+        return KernelInputsOf(hlo, view, {rates.data(), kFeatures}, own, table);
+      });
+  KernelInputs inputs = ValueOrThrow(std::move(result), ErrorKind::kHlo);
+  return {NodeRows(inputs.graph), EdgeRows(inputs.graph), Links(inputs.graph),
+          ToNumpy(std::move(inputs.numbers))};
 }
 
 nb::typed<nb::list, std::string> AttributeNames() {
@@ -122,6 +151,9 @@ void BindGraph(nb::module_& m) {
   m.def("features", &Features, nb::arg("module"),
         "Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see\n"
         "hlograph.graph.features.");
+  m.def("kernel_inputs", &Kernel, nb::arg("module"), nb::arg("text"), nb::arg("rates"),
+        "The same with layouts in the nodes, and numbers about the module, which is a kernel; see\n"
+        "hlograph.profiling.kernel_inputs.");
   m.def("attribute_names", &AttributeNames, "Names of the attribute keys, in order.");
   m.def("trait_names", &TraitNames, "Names of the traits, by bit.");
 }

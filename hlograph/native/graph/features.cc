@@ -119,17 +119,18 @@ void AddFeature(FirstFeatures& features, AttributeKey key, absl::Span<const int6
   }
 }
 
-GraphFeatures FeaturesOf(const Graph& graph) {
+GraphFeatures FeaturesOf(const Graph& graph, size_t further) {
   GraphFeatures features;
   features.num_nodes = graph.nodes.size();
   features.num_edges = graph.edges.size();
+  features.columns = kNodeFeatures + further;
   // Not filled with zeros, as a vector would be.
-  features.nodes.reset(new float[features.num_nodes * kNodeFeatures]);
+  features.nodes.reset(new float[features.num_nodes * features.columns]);
   features.edges.reset(new float[features.num_edges * kEdgeFeatures]);
   features.links.reset(new int64_t[2 * features.num_edges]);
   const std::vector<Degrees> degrees = DegreesOf(graph);
   for (size_t i = 0; i < features.num_nodes; ++i) {
-    WriteNode(graph.nodes[i], degrees[i], features.nodes.get() + i * kNodeFeatures);
+    WriteNode(graph.nodes[i], degrees[i], features.nodes.get() + i * features.columns);
   }
   for (size_t i = 0; i < features.num_edges; ++i) {
     const Edge& edge = graph.edges[i];

@@ -27,12 +27,14 @@ void AddFeature(FirstFeatures& features, AttributeKey key, absl::Span<const int6
 struct GraphFeatures {
   size_t num_nodes = 0;
   size_t num_edges = 0;
-  std::unique_ptr<float[]> nodes;    // [nodes, kNodeFeatures]
+  size_t columns = 0;                // kNodeFeatures, and those that the caller fills
+  std::unique_ptr<float[]> nodes;    // [nodes, columns]
   std::unique_ptr<float[]> edges;    // [edges, kEdgeFeatures]
   std::unique_ptr<int64_t[]> links;  // [2, edges]: sources, then targets
 };
 
-GraphFeatures FeaturesOf(const Graph& graph);
+// Rows have `further` columns more, which are not written.
+GraphFeatures FeaturesOf(const Graph& graph, size_t further = 0);
 
 }  // namespace hlograph
 

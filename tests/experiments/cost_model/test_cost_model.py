@@ -8,13 +8,13 @@ import torch
 
 from experiments.cost_model.comparison import BASELINES, CostModelComparison, measured_kernels
 from experiments.cost_model.examples import Data, TableColumns, Tables, examples, load_data
-from experiments.cost_model.predictor import Predictor, new_model
+from experiments.cost_model.model import new_model, weights_of
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import listwise
 from hlograph.corpus import kernel_times, plan_times
 from hlograph.corpus.json_lines import dump, save_splits
-from hlograph.errors import DamagedFileError
 from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.learned_seconds import LearnedKernels
 from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS, seconds_of, times
 from tests.experiments.kernel_bank.data import bank
@@ -33,9 +33,10 @@ def data(seed: int = 0) -> Data:
 
 @pytest.fixture(scope="module")
 def comparison():
-    made = CostModelComparison(data(), SMALL)
-    predictor = made.trained(TrainingConfig(epochs=30, programs=2, learning_rate=1e-2), seed=0)
-    return made, predictor
+    learned = data()
+    made = CostModelComparison(learned, SMALL)
+    model = made.trained(TrainingConfig(epochs=30, programs=2, learning_rate=1e-2), seed=0)
+    return made, LearnedKernels(weights_of(model, learned.columns))
 
 
 def modules(*numbers: int) -> list[KernelModule]:
@@ -71,25 +72,10 @@ def test_it_predicts_seconds(comparison):
     assert predictor([], {}).seconds > 0
 
 
-def test_a_saved_model_predicts_the_same(comparison, tmp_path):
-    _, predictor = comparison
-    path = tmp_path / "model.pt"
-    predictor.save(path)
-    again = Predictor.load(path)
-    for flags in ({}, {"wide": True}):
-        expected = predictor(modules(0, 5, 9), flags).seconds
-        assert again(modules(9, 5, 0), flags).seconds == pytest.approx(expected, rel=1e-5)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(DamagedFileError, match="model"):
-        Predictor.load(path)
-    with pytest.raises(FileNotFoundError):
-        Predictor.load(tmp_path / "nothing.pt")
-
-
 def test_a_seed_determines_the_parameters():
     short = TrainingConfig(epochs=1)
     one, same, other = (
-        CostModelComparison(data(), SMALL).trained(short, seed).model.state_dict()
+        CostModelComparison(data(), SMALL).trained(short, seed).state_dict()
         for seed in (1, 1, 2)
     )
     assert all(torch.equal(one[name], same[name]) for name in one)
@@ -162,6 +148,6 @@ def test_kernels_of_a_bank_are_learned_behind_those_of_plans(tmp_path):
 
 def test_a_new_model_predicts_about_the_analytical_seconds():
     columns = TableColumns(("wide=true",))
-    predictor = Predictor(new_model(columns, SMALL), columns, SMALL)
+    predictor = LearnedKernels(weights_of(new_model(columns, SMALL), columns))
     small, large = (predictor(modules(number), {}).seconds for number in (0, 3))
     assert large > small

@@ -8,6 +8,7 @@ namespace hlograph {
 
 void BindRefinement(nanobind::module_& m);
 void BindAttention(nanobind::module_& m);
+void BindDense(nanobind::module_& m);
 void BindPooling(nanobind::module_& m);
 void BindEncoder(nanobind::module_& m);
 void BindHeads(nanobind::module_& m);

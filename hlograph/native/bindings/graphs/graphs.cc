@@ -8,6 +8,7 @@ NB_MODULE(_graphs, m) {
   hlograph::BindRefinement(m);
   hlograph::BindAttention(m);
   hlograph::BindPooling(m);
+  hlograph::BindDense(m);
   hlograph::BindEncoder(m);
   hlograph::BindHeads(m);
 }

@@ -1,0 +1,186 @@
+"""Predicted times of plans by a network that learned from times of kernels; it needs no torch.
+
+    predict = LearnedKernels.load()
+    kernels = kernel_modules(OptimizedModule.of(compiled.runtime_executable()))
+    predict(kernels, {}).seconds
+
+``experiments.cost_model`` trains such networks with torch (docs/cost-model.md).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.errors import DamagedFileError, HloError
+from hlograph.graph.dense import Dense
+from hlograph.graph.edge_labels import POSITION_BUCKETS, edge_labels
+from hlograph.graph.encoding import GraphEncoder
+from hlograph.graph.refinement import Refinement
+from hlograph.graph.vocabulary import EDGE_TYPES
+from hlograph.graph.weighted_sums import WeightedEntries
+from hlograph.plans.flags import FlagValue
+from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, kernel_inputs, number_names
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_seconds import PredictedTime
+from hlograph.profiling.learned_weights import HeadWeights, LearnedWeights
+from hlograph.profiling.plan_words import decision_words, flag_words
+
+Floats = NDArray[np.float32]
+
+_DEFAULT = Path(__file__).with_name("learned_kernels.weights")
+
+
+class _Kernel(NamedTuple):
+    """A kernel as the heads see it."""
+
+    vector: Floats
+    prior: float
+
+
+class LearnedKernels:
+    """Predicts each kernel by its graph, numbers about it, and flags.
+
+    Each distinct kernel is encoded once, and its vector is kept. A prediction does not depend on
+    what was predicted before. Threads may share one; a copy has encoded nothing yet.
+
+    Args:
+        weights: The network.
+
+    Raises:
+        ValueError: It sees something of kernels that is not known here, or its layers do not fit
+            each other.
+    """
+
+    def __init__(self, weights: LearnedWeights) -> None:
+        self.weights = weights
+        self._nodes = _places(weights.nodes, KERNEL_NODE_FEATURES)
+        self._numbers = _places(weights.numbers, number_names())
+        self._prior = weights.numbers.index(weights.prior)
+        self._within = weights.conditions.index("within")
+        labels = len(EDGE_TYPES) * POSITION_BUCKETS
+        self._graphs = Refinement(len(weights.encoder.layers), len(self._nodes), labels)
+        self._encoder = GraphEncoder(self._graphs, weights.encoder)
+        self._layers = {name: Dense(*layer) for name, layer in weights.layers.items()}
+        self._heads = {name: _Head(head) for name, head in weights.heads.items()}
+        self._known: dict[str, _Kernel] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Self:
+        """Reads a network from a file.
+
+        Args:
+            path: The file; None takes the one that comes with hlograph.
+
+        Raises:
+            DamagedFileError: The file is another one, damaged, or of another version of hlograph.
+            OSError: It cannot be read.
+        """
+        path = path or _DEFAULT
+        weights = LearnedWeights.load(path)
+        try:
+            return cls(weights)
+        except ValueError as error:
+            raise DamagedFileError(f"{path} does not fit this hlograph: {error}") from error
+
+    def __call__(
+        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
+    ) -> PredictedTime:
+        """See ``PredictTime``."""
+        outside = self.weights.outside
+        if not kernels:
+            return PredictedTime(outside, ())
+        known = self._kernels([kernel.text for kernel in kernels])
+        flag_row = _table([flag_words(flags)], self.weights.flags)
+        vectors = np.array([kernel.vector for kernel in known]) + self._layers["flags"](flag_row)
+        off = self._heads["seconds"](vectors)[:, self._within]
+        log_seconds = np.array([kernel.prior for kernel in known]) + off
+        seconds = np.exp(log_seconds) * [kernel.calls for kernel in kernels]
+        return PredictedTime(outside + float(seconds.sum()), tuple(seconds.tolist()))
+
+    def gains(self, kernel: KernelModule, decisions: Sequence[Mapping[str, str]]) -> list[float]:
+        """Predicts what decisions about a kernel bring, without compiling them.
+
+        Args:
+            kernel: The kernel, as it is by default.
+            decisions: Values of knobs, as in ``hlograph.corpus.kernel_times``.
+
+        Returns:
+            For each of them the ratio default / decision of the seconds: 2 is twice as fast.
+
+        Raises:
+            HloError: The network has not learned that.
+            HloParseError: The text is no kernel.
+        """
+        if "gain" not in self._heads:
+            raise HloError(
+                "expected a cost model that predicts gains of decisions; "
+                "python -m experiments.cost_model train --bank FOLDER trains one"
+            )
+        (known,) = self._kernels([kernel.text])
+        table = _table(map(decision_words, decisions), self.weights.decisions)
+        log_gains = self._heads["gain"](known.vector + self._layers["decisions"](table))
+        return np.exp(log_gains[:, 0].astype(np.float64)).tolist()
+
+    def __reduce__(self) -> tuple[type[Self], tuple[LearnedWeights]]:
+        return type(self), (self.weights,)
+
+    def _kernels(self, texts: Sequence[str]) -> list[_Kernel]:
+        """Returns kernels by their texts, and encodes those that are new."""
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._known]
+            if new:
+                self._known |= zip(new, self._encoded(new), strict=True)
+        return [self._known[text] for text in texts]
+
+    def _encoded(self, texts: Sequence[str]) -> list[_Kernel]:
+        """Encodes kernels as one graph without edges from one to another."""
+        kernels = [kernel_inputs(text) for text in texts]
+        offsets = np.cumsum([0, *(len(kernel.nodes) for kernel in kernels)])
+        links = [k.edge_links + first for k, first in zip(kernels, offsets[:-1], strict=True)]
+        colours = self._graphs.add(
+            np.concatenate([kernel.nodes for kernel in kernels]).take(self._nodes, axis=1),
+            np.concatenate(links),
+            edge_labels(np.concatenate([kernel.edges for kernel in kernels])),
+        )
+        ones = np.ones(len(colours), np.float32)
+        graphs = self._encoder.encode(WeightedEntries(offsets, colours, ones))
+        numbers = np.array([kernel.numbers for kernel in kernels]).take(self._numbers, axis=1)
+        vectors = self._layers["graph"](graphs) + self._layers["numbers"](numbers)
+        return list(map(_Kernel, vectors, numbers[:, self._prior].tolist()))
+
+
+class _Head:
+    """Two layers, with a ReLU before each."""
+
+    def __init__(self, weights: HeadWeights) -> None:
+        self._hidden, self._output = Dense(*weights.hidden), Dense(*weights.output)
+
+    def __call__(self, vectors: Floats) -> Floats:
+        hidden = self._hidden(np.maximum(vectors, 0))
+        return self._output(np.maximum(hidden, 0))
+
+
+def _places(names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Returns the places of names among columns.
+
+    Raises:
+        ValueError: One of them is not among the columns.
+    """
+    place = {name: number for number, name in enumerate(columns)}
+    if missing := [name for name in names if name not in place]:
+        raise ValueError(f"expected columns of {', '.join(columns)}, got {', '.join(missing)}")
+    return [place[name] for name in names]
+
+
+def _table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> Floats:
+    """Returns sets of words as rows of ones and zeros; other words have no column."""
+    return np.array([[word in words for word in columns] for words in rows], np.float32).reshape(
+        -1, len(columns)
+    )

@@ -1,0 +1,163 @@
+"""The file of a learned cost model of kernels: arrays, and a header that says what they are.
+
+A file is checked (``hlograph.storage.checked_file``) and holds what ``numpy.savez`` writes: each
+array by its name, such as ``encoder.layers.0.label``, and as ``header`` the other values as JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.errors import DamagedFileError
+from hlograph.graph.encoding import AttentionLayer, EncoderWeights, Normalised
+from hlograph.graph.pooling import PoolingShape
+from hlograph.storage.checked_file import read_checked, write_checked
+
+Floats = NDArray[np.float32]
+
+_KIND, _VERSION = "cost-model", 1
+_HEADER = "header"
+# Errors that another content raises.
+_DAMAGE = (LookupError, TypeError, ValueError, zipfile.BadZipFile)
+
+
+class LayerWeights(NamedTuple):
+    """A fully connected layer; I inputs, O outputs.
+
+    Attributes:
+        weight: float32 ``[O, I]``.
+        bias: float32 ``[O]``.
+    """
+
+    weight: Floats
+    bias: Floats
+
+
+class HeadWeights(NamedTuple):
+    """Two layers, with a ReLU before each.
+
+    Attributes:
+        hidden: From vectors of kernels.
+        output: To the results.
+    """
+
+    hidden: LayerWeights
+    output: LayerWeights
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedWeights:
+    """A learned cost model, as numbers; ``hlograph.profiling.learned_seconds`` computes with it."""
+
+    nodes: tuple[str, ...]
+    """Names of the columns of nodes that the encoder sees, of ``KERNEL_NODE_FEATURES``."""
+    numbers: tuple[str, ...]
+    """Names of the numbers of a kernel that it sees, of ``number_names()``."""
+    prior: str
+    """Name of the one of them that is a prediction of the logarithm of a kernel's seconds."""
+    conditions: tuple[str, ...]
+    """Conditions of a run, in the order of the outputs of ``seconds``."""
+    flags: tuple[str, ...]
+    """Columns of the table of flags (``hlograph.profiling.plan_words``)."""
+    decisions: tuple[str, ...]
+    """Columns of the table of decisions; none if the model predicts nothing of them."""
+    outside: float
+    """Seconds of a run outside of its kernels."""
+    encoder: EncoderWeights
+    """Encoder of a kernel's graph."""
+    layers: Mapping[str, LayerWeights]
+    """Layers that map the encoded graph, the numbers, flags and decisions to vectors of one width,
+    which are added: ``graph``, ``numbers``, ``flags``, and ``decisions`` if there are any."""
+    heads: Mapping[str, HeadWeights]
+    """``seconds``: logarithms of the factors by which the prior is off, by condition; ``gain``, if
+    there are decisions: the logarithm of the ratio default / decision."""
+
+    def save(self, path: Path) -> None:
+        """Writes the model to a file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        arrays: dict[str, NDArray[Any]] = {}
+        header = json.dumps(_without_arrays(self, "", arrays)).encode()
+        buffer = io.BytesIO()
+        np.savez(buffer, **{_HEADER: np.frombuffer(header, np.uint8)}, **arrays)
+        write_checked(path, _KIND, _VERSION, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads a file that ``save`` wrote.
+
+        Raises:
+            DamagedFileError: The file is another one, of another version, or damaged.
+            OSError: It cannot be read.
+        """
+        data = read_checked(path, _KIND, _VERSION)
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                content = _with_arrays(json.loads(arrays[_HEADER].tobytes()), "", arrays)
+            content |= {
+                "encoder": _encoder(content["encoder"]),
+                "layers": {name: LayerWeights(**of) for name, of in content["layers"].items()},
+                "heads": {name: _head(of) for name, of in content["heads"].items()},
+            }
+            return cls(**{name: _hashable(value) for name, value in content.items()})
+        except _DAMAGE as error:
+            raise DamagedFileError(f"{path} holds no cost model: {error!r}") from error
+
+
+def _without_arrays(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Returns a value as JSON with null for each array, and adds the arrays by their names."""
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return None
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _without_arrays(of, _join(name, key), arrays) for key, of in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_arrays(of, _join(name, key), arrays) for key, of in enumerate(value)]
+    return value
+
+
+def _with_arrays(value: Any, name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Returns what ``_without_arrays`` returned with the arrays in their places."""
+    if value is None:
+        return arrays[name]
+    if isinstance(value, dict):
+        return {key: _with_arrays(of, _join(name, key), arrays) for key, of in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(of, _join(name, key), arrays) for key, of in enumerate(value)]
+    return value
+
+
+def _join(name: str, key: object) -> str:
+    return f"{name}.{key}" if name else str(key)
+
+
+def _encoder(content: Mapping[str, Any]) -> EncoderWeights:
+    layers = [
+        AttentionLayer(**{**layer, "projection": Normalised(**layer["projection"])})
+        for layer in content["layers"]
+    ]
+    pooling, shape = Normalised(**content["pooling"]), PoolingShape(**content["shape"])
+    return EncoderWeights(**{**content, "layers": layers, "pooling": pooling, "shape": shape})
+
+
+def _head(content: Mapping[str, Any]) -> HeadWeights:
+    return HeadWeights(**{name: LayerWeights(**layer) for name, layer in content.items()})
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,27 @@
+"""What is decided about a compilation as words, each of which is a column of a cost model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from hlograph.plans.knobs import stage_of
+
+
+def flag_words(flags: Mapping[str, object]) -> list[str]:
+    """Returns a word for each flag with its value."""
+    return [f"{name}={json.dumps(value)}" for name, value in flags.items()]
+
+
+def decision_words(decisions: Mapping[str, str]) -> list[str]:
+    """Returns words for decisions: a flag with its value, rules, or a stage with its value."""
+    words: list[str] = []
+    for name, value in decisions.items():
+        stage = stage_of(name)
+        if stage == "flags":
+            words.append(f"{name}={value}")
+        elif stage == "steps":
+            words += [f"steps {step.partition('(')[0]}" for step in json.loads(value)]
+        else:
+            words += [f"{stage} {value}", f"{stage} {value.partition(' ')[0]}"]
+    return words
