@@ -217,10 +217,10 @@ def features(module: Module) -> tuple[Annotated[NDArray[numpy.float32], dict(sha
     hlograph.graph.features.
     """
 
-def kernel_inputs(module: Module, text: bytes, rates: Annotated[NDArray[numpy.float64], dict(shape=(65), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None, 2))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+def kernel_inputs(kernels: Sequence[tuple[Module | None, bytes]], rates: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float32], NDArray[numpy.float32], NDArray[numpy.int64], NDArray[numpy.float32], NDArray[numpy.int64]]:
     """
-    The same with layouts in the nodes, and numbers about the module, which is a kernel; see
-    hlograph.profiling.kernel_inputs.
+    Inputs of kernels, given as modules and their texts, or None for loops and branches of
+    other kernels; see hlograph.profiling.kernel_inputs.
     """
 
 def attribute_names() -> list[str]:

@@ -1,17 +1,21 @@
 """Inputs of learned cost models: graphs of kernels, and numbers about them."""
 
-import math
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import native
 from hlograph.execution.rates import default_rates, features
-from hlograph.graph.features import EDGE_FEATURES, NODE_FEATURES
-from hlograph.profiling.kernel_seconds import LEAST_SECONDS
+from hlograph.graph.features import NODE_FEATURES
 from hlograph.reading.parsers import parse_text
+
+if TYPE_CHECKING:
+    from hlograph import _xla
 
 LAYOUT_FEATURES = ("is_row_major", "log_minor_dim")
 """Features of nodes beside ``NODE_FEATURES``: 1 if the last dimension is the minor one, and so on
@@ -46,6 +50,24 @@ class KernelInputs(NamedTuple):
     numbers: NDArray[np.float32]
 
 
+class KernelBatch(NamedTuple):
+    """Several kernels, whose graphs are one without edges from one kernel to another.
+
+    Attributes:
+        nodes: float32 ``[N, len(KERNEL_NODE_FEATURES)]``, of all kernels.
+        edges: float32 ``[E, 2]``.
+        edge_links: int64 ``[E, 2]``.
+        numbers: float32 ``[K, len(number_names())]``.
+        offsets: int64 ``[K + 1]``; kernel k has the nodes ``offsets[k]`` to ``offsets[k + 1]``.
+    """
+
+    nodes: NDArray[np.float32]
+    edges: NDArray[np.float32]
+    edge_links: NDArray[np.int64]
+    numbers: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+
+
 @cache
 def number_names() -> tuple[str, ...]:
     """Returns the names of all numbers: ``NUMBERS``, and log(1 + x) / 8 of the amounts of work."""
@@ -61,24 +83,27 @@ def kernel_inputs(text: str) -> KernelInputs:
     Raises:
         HloParseError: The text is no module, nor the opcode of a loop or branch.
     """
-    if not text.startswith("HloModule"):
-        return _control()
-    data = text.encode("utf-8", "surrogateescape")
-    return KernelInputs(*native().kernel_inputs(parse_text(data), data, _rates()))
+    nodes, edges, links, numbers, _ = inputs_of_kernels([text])
+    return KernelInputs(nodes, edges, links, numbers[0])
+
+
+def inputs_of_kernels(texts: Iterable[str]) -> KernelBatch:
+    """Returns the inputs of kernels. What a loop of other kernels is made of is not seen.
+
+    Args:
+        texts: Their texts.
+
+    Raises:
+        HloParseError: A text is no module, nor the opcode of a loop or branch.
+    """
+    kernels = [_parsed(text.encode("utf-8", "surrogateescape")) for text in texts]
+    return KernelBatch(*native().kernel_inputs(kernels, _rates()))
+
+
+def _parsed(text: bytes) -> tuple[_xla.Module | None, bytes]:
+    return parse_text(text) if text.startswith(b"HloModule") else None, text
 
 
 @cache
 def _rates() -> NDArray[np.float64]:
     return np.array(default_rates().seconds)
-
-
-@cache
-def _control() -> KernelInputs:
-    """Returns the inputs of a loop or branch whose bodies have kernels of their own."""
-    numbers = np.zeros(len(number_names()), np.float32)
-    for name in ("log_predicted", "log_alone"):
-        numbers[NUMBERS.index(name)] = math.log(LEAST_SECONDS)
-    numbers[NUMBERS.index("is_control")] = 1.0
-    nodes = np.zeros((1, len(KERNEL_NODE_FEATURES)), np.float32)
-    edges = np.zeros((0, len(EDGE_FEATURES)), np.float32)
-    return KernelInputs(nodes, edges, np.zeros((0, 2), np.int64), numbers)

@@ -25,7 +25,11 @@ from hlograph.graph.refinement import Refinement
 from hlograph.graph.vocabulary import EDGE_TYPES
 from hlograph.graph.weighted_sums import WeightedEntries
 from hlograph.plans.flags import FlagValue
-from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, kernel_inputs, number_names
+from hlograph.profiling.kernel_inputs import (
+    KERNEL_NODE_FEATURES,
+    inputs_of_kernels,
+    number_names,
+)
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.profiling.kernel_seconds import PredictedTime
 from hlograph.profiling.learned_weights import HeadWeights, LearnedWeights
@@ -140,18 +144,15 @@ class LearnedKernels:
         return [self._known[text] for text in texts]
 
     def _encoded(self, texts: Sequence[str]) -> list[_Kernel]:
-        """Encodes kernels as one graph without edges from one to another."""
-        kernels = [kernel_inputs(text) for text in texts]
-        offsets = np.cumsum([0, *(len(kernel.nodes) for kernel in kernels)])
-        links = [k.edge_links + first for k, first in zip(kernels, offsets[:-1], strict=True)]
+        kernels = inputs_of_kernels(texts)
         colours = self._graphs.add(
-            np.concatenate([kernel.nodes for kernel in kernels]).take(self._nodes, axis=1),
-            np.concatenate(links),
-            edge_labels(np.concatenate([kernel.edges for kernel in kernels])),
+            kernels.nodes.take(self._nodes, axis=1),
+            kernels.edge_links,
+            edge_labels(kernels.edges),
         )
         ones = np.ones(len(colours), np.float32)
-        graphs = self._encoder.encode(WeightedEntries(offsets, colours, ones))
-        numbers = np.array([kernel.numbers for kernel in kernels]).take(self._numbers, axis=1)
+        graphs = self._encoder.encode(WeightedEntries(kernels.offsets, colours, ones))
+        numbers = kernels.numbers.take(self._numbers, axis=1)
         vectors = self._layers["graph"](graphs) + self._layers["numbers"](numbers)
         return list(map(_Kernel, vectors, numbers[:, self._prior].tolist()))
 

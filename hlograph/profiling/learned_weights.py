@@ -90,7 +90,8 @@ class LearnedWeights:
         arrays: dict[str, NDArray[Any]] = {}
         header = json.dumps(_without_arrays(self, "", arrays)).encode()
         buffer = io.BytesIO()
-        np.savez(buffer, **{_HEADER: np.frombuffer(header, np.uint8)}, **arrays)
+        arrays[_HEADER] = np.frombuffer(header, np.uint8)
+        np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]
         write_checked(path, _KIND, _VERSION, buffer.getvalue())
 
     @classmethod

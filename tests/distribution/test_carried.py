@@ -53,7 +53,6 @@ def test_what_is_carried():
     rest = set(modules) - whole
     # Playing needs no trainer and no study: one import more would take their packages along.
     assert {name.split(".")[1] for name in rest - {"experiments"}} == {
-        "cost_model",
         "evaluate",
         "play",
         "policies",
@@ -68,7 +67,7 @@ def test_a_policy_of_each_kind_is_carried():
     files = {file.name.split("-seed")[0] for file in ROOT.glob(POLICIES)}
     shipped = {name.split("-seed")[0] for name in available()}
     assert set(KINDS) >= shipped
-    assert files == shipped | {"cost-model"}
+    assert files == shipped
 
 
 PLAY = """

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -116,17 +117,33 @@ std::tuple<FloatMatrix, FloatMatrix, LinkMatrix> Features(const Module& module) 
 
 using Rates = nb::ndarray<const double, nb::shape<kFeatures>, nb::c_contig, nb::device::cpu>;
 
-std::tuple<FloatMatrix, FloatMatrix, LinkMatrix, NumpyVector<float>> Kernel(const Module& module,
-                                                                            nb::bytes text,
-                                                                            const Rates& rates) {
-  const absl::string_view view(text.c_str(), text.size());
-  absl::StatusOr<KernelInputs> result =
-      ReadGraph(module, [&](const auto& hlo, const auto& own, auto& table) {
-        return KernelInputsOf(hlo, view, {rates.data(), kFeatures}, own, table);
-      });
-  KernelInputs inputs = ValueOrThrow(std::move(result), ErrorKind::kHlo);
-  return {NodeRows(inputs.graph), EdgeRows(inputs.graph), Links(inputs.graph),
-          ToNumpy(std::move(inputs.numbers))};
+// Nodes, edges and links of all kernels, their numbers, and the first node of each.
+using KernelArrays =
+    std::tuple<FloatMatrix, FloatMatrix, LinkMatrix, FloatMatrix, NumpyVector<int64_t>>;
+
+KernelArrays Kernels(const std::vector<std::pair<const Module*, nb::bytes>>& kernels,
+                     const Rates& rates) {
+  std::vector<KernelInputs> inputs;
+  inputs.reserve(kernels.size());
+  for (const auto& [module, text] : kernels) {
+    if (module == nullptr) {
+      inputs.push_back(ControlInputs());
+      continue;
+    }
+    const absl::string_view view(text.c_str(), text.size());
+    inputs.push_back(ValueOrThrow(ReadGraph(*module,
+                                            [&](const auto& hlo, const auto& own, auto& table) {
+                                              return KernelInputsOf(
+                                                  hlo, view, {rates.data(), kFeatures}, own, table);
+                                            }),
+                                  ErrorKind::kHlo));
+  }
+  KernelBatch batch(inputs);
+  KernelInputs& joined = batch.joined;
+  const size_t numbers = inputs.empty() ? 0 : inputs[0].numbers.size();
+  return {NodeRows(joined.graph), EdgeRows(joined.graph), Links(joined.graph),
+          ToNumpy<FloatMatrix>(std::move(joined.numbers), {inputs.size(), numbers}),
+          ToNumpy(std::move(batch.first_node))};
 }
 
 nb::typed<nb::list, std::string> AttributeNames() {
@@ -151,9 +168,13 @@ void BindGraph(nb::module_& m) {
   m.def("features", &Features, nb::arg("module"),
         "Node features [N, F], edge features [E, 2] and links [E, 2] of the module's graph; see\n"
         "hlograph.graph.features.");
-  m.def("kernel_inputs", &Kernel, nb::arg("module"), nb::arg("text"), nb::arg("rates"),
-        "The same with layouts in the nodes, and numbers about the module, which is a kernel; see\n"
-        "hlograph.profiling.kernel_inputs.");
+  m.def("kernel_inputs", &Kernels, nb::arg("kernels"), nb::arg("rates"),
+        nb::sig("def kernel_inputs(kernels: Sequence[tuple[Module | None, bytes]], "
+                "rates: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float32], "
+                "NDArray[numpy.float32], NDArray[numpy.int64], NDArray[numpy.float32], "
+                "NDArray[numpy.int64]]"),
+        "Inputs of kernels, given as modules and their texts, or None for loops and branches of\n"
+        "other kernels; see hlograph.profiling.kernel_inputs.");
   m.def("attribute_names", &AttributeNames, "Names of the attribute keys, in order.");
   m.def("trait_names", &TraitNames, "Names of the traits, by bit.");
 }

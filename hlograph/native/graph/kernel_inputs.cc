@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ enum class Number : size_t {
 };
 
 constexpr size_t At(Number number) { return static_cast<size_t>(number); }
+constexpr size_t kNumbers = At(Number::kWork) + kFeatures;
 
 // LEAST_SECONDS of hlograph/profiling/kernel_seconds.py.
 constexpr double kLeastSeconds = 1e-7;
@@ -107,7 +109,8 @@ double Partitions(absl::string_view text) {
   list = list.substr(0, list.find(']'));
   double parts = 1;
   for (size_t i = 0; i < list.size(); ++i) {
-    const bool begins = absl::ascii_isdigit(list[i]) && (i == 0 || !absl::ascii_isdigit(list[i - 1]));
+    const bool begins =
+        absl::ascii_isdigit(list[i]) && (i == 0 || !absl::ascii_isdigit(list[i - 1]));
     if (begins) parts *= LeadingNumber(list.substr(i));
   }
   return parts;
@@ -165,7 +168,7 @@ absl::StatusOr<std::vector<float>> NumbersOf(const xla::HloModule& module, absl:
   const auto log_of = [](double amount) {
     return static_cast<float>(std::log1p(std::max(amount, 0.0)));
   };
-  std::vector<float> numbers(At(Number::kWork) + kFeatures);
+  std::vector<float> numbers(kNumbers);
   numbers[At(Number::kLogFlops)] = log_of(cost->flops);
   numbers[At(Number::kLogBytes)] = log_of(cost->bytes_accessed);
   numbers[At(Number::kLogTranscendentals)] = log_of(cost->transcendentals);
@@ -191,6 +194,47 @@ absl::StatusOr<KernelInputs> KernelInputsOf(const xla::HloModule& module, absl::
   KernelInputs inputs = {FeaturesOf(graph, kLayoutFeatures), *std::move(numbers)};
   WriteLayouts(graph, inputs.graph);
   return inputs;
+}
+
+KernelInputs ControlInputs() {
+  KernelInputs inputs;
+  inputs.graph.num_nodes = 1;
+  inputs.graph.columns = kNodeFeatures + kLayoutFeatures;
+  inputs.graph.nodes = std::make_unique<float[]>(inputs.graph.columns);
+  inputs.numbers.resize(kNumbers);
+  inputs.numbers[At(Number::kIsControl)] = 1;
+  for (const Number number : {Number::kLogPredicted, Number::kLogAlone}) {
+    inputs.numbers[At(number)] = std::log(kLeastSeconds);
+  }
+  return inputs;
+}
+
+KernelBatch::KernelBatch(const std::vector<KernelInputs>& kernels) : first_node(1, 0) {
+  GraphFeatures& all = joined.graph;
+  all.columns = kNodeFeatures + kLayoutFeatures;
+  for (const KernelInputs& kernel : kernels) {
+    all.num_nodes += kernel.graph.num_nodes;
+    all.num_edges += kernel.graph.num_edges;
+    first_node.push_back(all.num_nodes);
+  }
+  all.nodes.reset(new float[all.num_nodes * all.columns]);
+  all.edges.reset(new float[all.num_edges * kEdgeFeatures]);
+  all.links.reset(new int64_t[2 * all.num_edges]);
+  joined.numbers.reserve(kernels.size() * kNumbers);
+  float* node = all.nodes.get();
+  float* edge = all.edges.get();
+  int64_t* link = all.links.get();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const GraphFeatures& graph = kernels[i].graph;
+    node = std::copy_n(graph.nodes.get(), graph.num_nodes * graph.columns, node);
+    edge = std::copy_n(graph.edges.get(), graph.num_edges * kEdgeFeatures, edge);
+    for (size_t e = 0; e < graph.num_edges; ++e, ++link) {
+      link[0] = first_node[i] + graph.links[e];
+      link[all.num_edges] = first_node[i] + graph.links[graph.num_edges + e];
+    }
+    joined.numbers.insert(joined.numbers.end(), kernels[i].numbers.begin(),
+                          kernels[i].numbers.end());
+  }
 }
 
 }  // namespace hlograph

@@ -3,6 +3,7 @@
 #define HLOGRAPH_NATIVE_GRAPH_KERNEL_INPUTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,17 @@ struct KernelInputs {
 absl::StatusOr<KernelInputs> KernelInputsOf(const xla::HloModule& module, absl::string_view text,
                                             absl::Span<const double> rates,
                                             const OwnHashes& own_hashes, FactsTable& table);
+
+// Those of a loop or branch whose computations have kernels of their own: one node of zeros.
+KernelInputs ControlInputs();
+
+// Kernels one behind the other: as one graph without edges from one to another, and their numbers.
+struct KernelBatch {
+  explicit KernelBatch(const std::vector<KernelInputs>& kernels);
+
+  KernelInputs joined;
+  std::vector<int64_t> first_node;  // by kernel, and then the number of all nodes
+};
 
 }  // namespace hlograph
 

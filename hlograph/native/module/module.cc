@@ -32,6 +32,7 @@
 #include "hlograph/native/module/newer_fields.h"
 #include "hlograph/native/module/own_hashes.h"
 #include "hlograph/native/module/vocabulary.h"
+#include "hlograph/native/parsing/default_layouts.h"
 #include "hlograph/native/parsing/proto_check.h"
 #include "hlograph/native/parsing/text_check.h"
 #include "hlograph/native/parsing/verdict.h"
@@ -111,6 +112,16 @@ absl::StatusOr<std::unique_ptr<Module>> Parsed(Parser parse) {
   return std::make_unique<Module>(*std::move(module));
 }
 
+absl::StatusOr<std::unique_ptr<Module>> ParsedText(absl::string_view text) {
+  // The options are hundreds of fields, which XLA reads from the environment once.
+  static const auto* const config = [] {
+    auto* made = new xla::HloModuleConfig();
+    made->set_debug_options(xla::GetDebugOptionsFromFlags());
+    return made;
+  }();
+  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, *config); });
+}
+
 bool HasNoElements(const xla::HloInstruction* instruction) {
   return xla::ShapeUtil::IsZeroElementArray(instruction->shape());
 }
@@ -186,10 +197,13 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text,
   absl::StatusOr<Verdict> verdict = CheckText(text);
   if (!verdict.ok()) return verdict.status();
   if (*verdict == Verdict::kUnsure && !isolated) return nullptr;
-  if (isolated) OmitStackTraces();
-  xla::HloModuleConfig config;
-  config.set_debug_options(xla::GetDebugOptionsFromFlags());
-  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, config); });
+  if (isolated) {
+    OmitStackTraces();
+  } else {
+    auto module = ParsedText(WithoutDefaultLayouts(text));
+    if (module.ok()) return module;  // else the error is to say where in the text itself it is
+  }
+  return ParsedText(text);
 }
 
 absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized,

@@ -75,8 +75,7 @@ def test_it_predicts_seconds(comparison):
 def test_a_seed_determines_the_parameters():
     short = TrainingConfig(epochs=1)
     one, same, other = (
-        CostModelComparison(data(), SMALL).trained(short, seed).state_dict()
-        for seed in (1, 1, 2)
+        CostModelComparison(data(), SMALL).trained(short, seed).state_dict() for seed in (1, 1, 2)
     )
     assert all(torch.equal(one[name], same[name]) for name in one)
     assert any(not torch.equal(one[name], other[name]) for name in one)

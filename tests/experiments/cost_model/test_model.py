@@ -107,7 +107,9 @@ def test_weights_do_not_change_with_the_model(kernels):
     assert LearnedKernels(weights)(kernels, {}) == expected
 
 
-@pytest.mark.parametrize("gat", [GATConfig(layer="sage"), GATConfig(layers=0), GATConfig(edges=False)])
+@pytest.mark.parametrize(
+    "gat", [GATConfig(layer="sage"), GATConfig(layers=0), GATConfig(edges=False)]
+)
 def test_other_layers_have_no_weights(gat):
     with pytest.raises(ValueError, match="GATv2"):
         weights_of(new_model(COLUMNS, CostModelConfig(gat=gat)), COLUMNS)
