@@ -3,11 +3,16 @@
     python -m benchmarks.ranking
     python -m benchmarks.ranking --rates default --worst 20
     python -m benchmarks.ranking --fit hlograph/execution/default_rates.json
+    python -m benchmarks.ranking --rates default --errors hlograph/execution/default_errors.json
 
 Kendall's tau is 1 where the order is the same, 0 where it says nothing. The measured times of the
 speed set are those of ``datasets/speed/times.csv``, and hold for the machine they were taken on.
-On that machine, the last command fits the rates that come with hlograph: to the small programs of
+On that machine, the third command fits the rates that come with hlograph: to the small programs of
 ``hlograph calibrate`` and to the training programs of the speed set. The others are held out.
+
+``--errors`` measures by how much ``hlograph.predict`` is off, on the validation programs of the
+speed set, and checks how many programs of the data set of plan times are within that. No program of
+a test split takes part.
 """
 
 from __future__ import annotations
@@ -15,20 +20,28 @@ from __future__ import annotations
 import csv
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import tyro
+from numpy.typing import NDArray
+from tqdm import tqdm
 
 from experiments.cost_model.ranking import kendall_tau
 from hlograph import corpus
 from hlograph._native import native
+from hlograph.corpus import plan_times
 from hlograph.corpus.shipped import Split
 from hlograph.errors import HloError
+from hlograph.execution.prediction_errors import PredictionErrors
 from hlograph.execution.rates import Rates, current_rates, default_rates
+from hlograph.optimization.predicting import optimized_by_default
+from hlograph.plans import Program
+from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
+from hlograph.profiling.kernel_seconds import RatedKernels
 
 if TYPE_CHECKING:
     from hlograph.profiling.calibrating import CalibrationSample
@@ -36,6 +49,8 @@ if TYPE_CHECKING:
 TIMES = Path("datasets/speed/times.csv")
 TRAINING: tuple[Split, ...] = ("train",)
 HELD_OUT: tuple[Split, ...] = ("validation", "test")
+CHECKED: tuple[plan_times.Split, ...] = ("train", "validation", "small")
+"""Splits of the data set of plan times that an interval is checked on."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,8 @@ class RankingConfig:
     """Number of programs to list, those whose predictions are furthest off."""
     fit: Path | None = None
     """Fit rates first, which takes minutes, and write them to this file."""
+    errors: Path | None = None
+    """Measure by how much predictions kernel by kernel are off, and write that to this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rates = _rates(config)
         print(f"rates of {rates.machine}")
         times = read_times(config.times)
+        if config.errors is not None:
+            pairs = kernel_pairs(times, rates)
+            errors = measured_errors(pairs, rates)
+            errors.save(config.errors)
+            print(report(pairs, config.worst))
+            print(errors_report(errors, recorded_defaults(rates, *CHECKED)))
+            return 0
         for splits in (TRAINING, HELD_OUT):
             print(f"\n{' and '.join(splits)}:")
             print(report(program_pairs(times, rates, splits), config.worst))
@@ -111,6 +135,89 @@ def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]
         Pair(point.name, point.name.partition("/")[0], rates.predict(point.work), point.seconds)
         for point in _points(times, splits)
     ]
+
+
+def kernel_pairs(times: Mapping[str, float], rates: Rates) -> list[Pair]:
+    """Returns the pairs of the validation programs of the speed set, predicted by kernels."""
+    predict = RatedKernels(rates, alone=True)
+    pairs = []
+    for of in tqdm([b for b in corpus.load("speed", split="validation") if b.name in times]):
+        kernels = kernel_modules(optimized_by_default(Program.of(of.load())))
+        pairs.append(Pair(of.name, of.family, predict(kernels, {}).seconds, times[of.name]))
+    return pairs
+
+
+class RecordedDefault(NamedTuple):
+    """A default of the data set of plan times.
+
+    Attributes:
+        pair: Predicted and measured seconds of a run, with the split as the group.
+        kernels: Predicted and measured seconds of each kernel that was measured.
+    """
+
+    pair: Pair
+    kernels: list[tuple[float, float]]
+
+
+def recorded_defaults(rates: Rates, *splits: plan_times.Split) -> list[RecordedDefault]:
+    """Returns the defaults in splits of the data set of plan times."""
+    predict = RatedKernels(rates, alone=True)
+    found = []
+    for split in splits:
+        recorded = plan_times.load(split)
+        for plan in recorded.plans:
+            if plan.decisions or plan.flags:
+                continue
+            texts = (recorded.kernels[each.number] for each in plan.kernels)
+            calls = (each.calls for each in plan.kernels)
+            time = predict([KernelModule("", *each) for each in zip(texts, calls, strict=True)], {})
+            both = zip(time.kernels, (each.seconds for each in plan.kernels), strict=True)
+            kernels = [(predicted, measured) for predicted, measured in both if measured]
+            pair = Pair(plan.program, split, time.seconds, plan.seconds)
+            found.append(RecordedDefault(pair, kernels))
+    return found
+
+
+def measured_errors(pairs: Sequence[Pair], rates: Rates) -> PredictionErrors:
+    """Returns by how much predictions are off."""
+    return PredictionErrors.of(
+        rates.machine,
+        [pair.group for pair in pairs],
+        [pair.predicted for pair in pairs],
+        [pair.measured for pair in pairs],
+    )
+
+
+def errors_report(errors: PredictionErrors, defaults: Sequence[RecordedDefault]) -> str:
+    """Returns the errors of predictions as text, and how far other programs agree with them."""
+    factors = f"{errors.low:g}, {errors.median:g} and {errors.high:g}"
+    lines = [f"measured / predicted at 5, 50 and 95 %: {factors}"]
+    groups: dict[str, list[RecordedDefault]] = defaultdict(list)
+    for default in defaults:
+        groups[default.pair.group].append(default)
+    for split, of_split in groups.items():
+        inside = [_is_within(each.pair, errors) for each in of_split]
+        predicted, measured = np.array([both for each in of_split for both in each.kernels]).T
+        low, high, most = _weighted_quantiles(measured / predicted, measured, (0.25, 0.75, 0.95))
+        lines.append(
+            f"{split}: {np.mean(inside):.1%} of {len(inside)} defaults are within; half of the "
+            f"time is in kernels that took {low:.2f} to {high:.2f} times as long as predicted, a "
+            f"twentieth in those that took more than {most:.2f} times"
+        )
+    return "\n".join(lines)
+
+
+def _is_within(pair: Pair, errors: PredictionErrors) -> bool:
+    low, high = errors.interval(pair.predicted)
+    return low <= pair.measured <= high
+
+
+def _weighted_quantiles(
+    values: NDArray[np.float64], weights: NDArray[np.float64], levels: Sequence[float]
+) -> list[float]:
+    order = np.argsort(values)
+    places = np.searchsorted(np.cumsum(weights[order]) / weights.sum(), levels)
+    return [float(values[order][place]) for place in places]
 
 
 def _points(times: dict[str, float], splits: Iterable[Split]) -> list[CalibrationSample]:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from hlograph.module import parse_all as parse_all
     from hlograph.optimization.jit_function import jit as jit
     from hlograph.optimization.of_function import optimize as optimize
+    from hlograph.optimization.predicting import Prediction as Prediction
+    from hlograph.optimization.predicting import predict as predict
     from hlograph.optimization.stored_plans import use_plans as use_plans
     from hlograph.plans.plan import Plan as Plan
     from hlograph.transforms.pipelines import FixedPoint as FixedPoint
@@ -77,6 +79,7 @@ _LAZY = {
     "Pipeline": "transforms.pipelines",
     "Place": "transforms.rewriting",
     "Plan": "plans.plan",
+    "Prediction": "optimization.predicting",
     "Rewrite": "transforms.rewriting",
     "Rule": "transforms.rules",
     "jit": "optimization.jit_function",
@@ -85,6 +88,7 @@ _LAZY = {
     "parse_all": "module",
     "passes": "transforms.registry",
     "pipelines": "transforms.pipelines",
+    "predict": "optimization.predicting",
     "rules": "transforms.rules",
     "use_plans": "optimization.stored_plans",
 }
@@ -107,6 +111,7 @@ __all__ = [
     "Pipeline",
     "Place",
     "Plan",
+    "Prediction",
     "Rewrite",
     "RewriteError",
     "Rule",
@@ -120,6 +125,7 @@ __all__ = [
     "parse_all",
     "passes",
     "pipelines",
+    "predict",
     "rules",
     "use_plans",
 ]

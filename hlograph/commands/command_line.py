@@ -23,6 +23,7 @@ from hlograph.commands.explore import Explore
 from hlograph.commands.optimize import Optimize
 from hlograph.commands.parse import Parse
 from hlograph.commands.passes import Passes, RunPasses
+from hlograph.commands.predict import Predict
 from hlograph.commands.profile import Calibrate, ProfileProgram
 from hlograph.errors import HloError, HloWarning
 from hlograph.execution.interrupts import INTERRUPTED, handled_interrupts
@@ -44,6 +45,7 @@ _BOARD = (
 _COMMANDS = (
     Annotated[Optimize, tyro.conf.subcommand("optimize")]
     | Annotated[Apply, tyro.conf.subcommand("apply")]
+    | Annotated[Predict, tyro.conf.subcommand("predict")]
     | Annotated[ProfileProgram, tyro.conf.subcommand("profile")]
     | Annotated[Calibrate, tyro.conf.subcommand("calibrate")]
     | Annotated[Passes, tyro.conf.subcommand("passes")]

@@ -57,6 +57,19 @@ class SourceCommand(Command):
         self._check_file(source)
         return Module.read(as_location(source), module=self.module)
 
+    def program_of(self, source: str) -> Program:
+        """Returns a program that jaxlib compiles.
+
+        Raises:
+            HloError: The source cannot be read, or is for several devices.
+        """
+        from hlograph.plans import Program
+
+        if is_function(source):
+            return Program.of(self._lowered(source)[0])
+        self._check_file(source)
+        return Program.of(Path(source) if self.module is None else self.module_of(source))
+
     def job_of(self, source: str, numerics: Numerics) -> Job:
         """Returns a program to measure, with the values of its example arguments.
 
@@ -72,9 +85,7 @@ class SourceCommand(Command):
             lowered, arguments = self._lowered(source)
             given = None if arguments is None else inputs_of(lowered, arguments, {})
             return Job(Program.of(lowered), given, numerics)
-        self._check_file(source)
-        read = Path(source) if self.module is None else self.module_of(source)
-        program = Program.of(read)
+        program = self.program_of(source)
         given = inputs_in(as_location(source))
         if given is not None and not _fits(given, program):
             warnings.warn(

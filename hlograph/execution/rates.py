@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hlograph._native import native
-from hlograph.errors import DamagedFileError
+from hlograph.errors import DamagedFileError, HloError
 from hlograph.storage.checked_file import read_checked_json, write_checked_json
 from hlograph.storage.locations import cache_folder
 from hlograph.storage.machine import Machine, machine
@@ -115,6 +115,29 @@ def current_rates() -> Rates:
     return rates if rates.machine == here else default_rates()
 
 
+def rates_named(name: str) -> Rates:
+    """Returns the rates of a file, or those that are stored here for a machine.
+
+    Args:
+        name: Path of a file that ``hlograph calibrate`` wrote, or the key of a machine, which is
+            the name of its file in the cache folder.
+
+    Raises:
+        HloError: There is no such file and no such machine, or it is damaged.
+        OSError: The file cannot be read.
+    """
+    if Path(name).is_file():
+        return Rates.load(Path(name))
+    stored = {path.stem: path for path in _folder().glob("*.json")}
+    if name in stored:
+        return Rates.load(stored[name])
+    known = f"rates are stored of {', '.join(sorted(stored))}" if stored else "none are stored"
+    raise HloError(
+        f"expected a file that hlograph calibrate wrote, or the key of a machine whose rates are "
+        f"in {_folder()}, got {name!r}; {known}"
+    )
+
+
 @cache
 def default_rates() -> Rates:
     """Returns the rates that come with hlograph."""
@@ -135,4 +158,8 @@ def store_rates(rates: Rates) -> Path:
 
 def rates_file(here: Machine) -> Path:
     """Returns the file for the rates of a machine, which need not exist."""
-    return cache_folder() / "rates" / f"{here.key}.json"
+    return _folder() / f"{here.key}.json"
+
+
+def _folder() -> Path:
+    return cache_folder() / "rates"

@@ -53,10 +53,14 @@ class RatedKernels:
     Args:
         rates: The rates; None takes those that come with hlograph, so that predictions are the same
             on all machines.
+        alone: True leaves out of each kernel what the call of a program takes, and counts it once
+            for a run. False is what the policies that come with the project have learned with.
     """
 
-    def __init__(self, rates: Rates | None = None) -> None:
+    def __init__(self, rates: Rates | None = None, *, alone: bool = False) -> None:
         self._rates = rates or default_rates()
+        self._outside = self._rates.call if alone else _OUTSIDE
+        self._rated = rated_alone if alone else rated_seconds
         self._known: dict[str, float] = {}
 
     def __call__(
@@ -65,18 +69,15 @@ class RatedKernels:
         """See ``PredictTime``."""
         del flags
         seconds = tuple(kernel.calls * self._seconds(kernel.text) for kernel in kernels)
-        return PredictedTime(_OUTSIDE + sum(seconds), seconds)
+        return PredictedTime(self._outside + sum(seconds), seconds)
 
     def _seconds(self, text: str) -> float:
         if text not in self._known:
-            self._known[text] = self._rated(text)
+            # A loop or branch whose bodies have kernels of their own is an opcode alone.
+            is_kernel = text.startswith("HloModule")
+            rated = self._rated(Module.from_text(text), self._rates) if is_kernel else LEAST_SECONDS
+            self._known[text] = rated
         return self._known[text]
-
-    def _rated(self, text: str) -> float:
-        # A loop or branch whose bodies have kernels of their own is an opcode alone.
-        if not text.startswith("HloModule"):
-            return LEAST_SECONDS
-        return rated_seconds(Module.from_text(text), self._rates)
 
 
 def rated_seconds(kernel: Module, rates: Rates) -> float:

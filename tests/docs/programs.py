@@ -183,6 +183,7 @@ PROGRAMS: dict[str, Program] = {
     "hlograph optimize": Program(_flags("--budget 2"), bare=False),
     "hlograph parse": Program((), quick=True, bare=False),
     "hlograph passes": Program((), quick=True),
+    "hlograph predict": Program(_flags("--top 3"), quick=True, bare=False),
     "hlograph profile": Program(_flags("--limit 3"), bare=False),
     "hlograph run": Program((), quick=True, bare=False),
     "hlograph.isolation.repro": Program(

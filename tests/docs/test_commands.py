@@ -32,6 +32,7 @@ NEEDED = {
     "hlograph corpus export": ("--out", "modules"),
     "hlograph explore": ("step.hlo",),
     "hlograph optimize": ("step.hlo",),
+    "hlograph predict": ("step.hlo",),
     "hlograph profile": ("step.hlo",),
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
 from hlograph.errors import WorkerLostError
+from hlograph.execution.rates import Rates, current_rates
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, PlanSearch
@@ -65,27 +66,33 @@ class Sweeps:
     Args:
         program: The program.
         rules: Names of the rules.
+        rates: Rates that seconds are predicted by; None takes those of this machine.
+
+    Attributes:
+        lost: True if the process ended while it listed the places, of which none is known then.
     """
 
-    _shared: ClassVar[WeakValueDictionary[tuple[int, bytes, tuple[str, ...]], Sweeps]] = (
-        WeakValueDictionary()
-    )
+    _shared: ClassVar[WeakValueDictionary[tuple[object, ...], Sweeps]] = WeakValueDictionary()
 
     @classmethod
-    def shared(cls, program: Program, rules: tuple[str, ...]) -> Sweeps:
+    def shared(cls, program: Program, rules: tuple[str, ...], rates: Rates | None = None) -> Sweeps:
         """Returns the object of a program and rules, one for the methods of a thread's search."""
-        key = threading.get_ident(), program.hlo, rules
+        key = threading.get_ident(), program.hlo, rules, rates
         sweeps = cls._shared.get(key)
         if sweeps is None or not sweeps._users:
-            sweeps = cls._shared[key] = cls(program, rules)
+            sweeps = cls._shared[key] = cls(program, rules, rates)
         else:
             sweeps._users += 1
         return sweeps
 
-    def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
+    def __init__(
+        self, program: Program, rules: tuple[str, ...], rates: Rates | None = None
+    ) -> None:
         self._users = 1
+        self.lost = False
         limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
-        self._worker = Remote(partial(_Worker, program, rules), limits)
+        make = partial(_Worker, program, rules, rates or current_rates())
+        self._worker = Remote(make, limits)
         self._thread = ThreadPoolExecutor(1, "sweeps")
         self._listed = self._thread.submit(self._list)
 
@@ -117,14 +124,17 @@ class Sweeps:
         try:
             return self._worker.call(_Worker.choices)
         except WorkerLostError:
+            self.lost = True
             return []
 
 
 class _Worker:
     """Applies rules to a program, in the process that may die."""
 
-    def __init__(self, program: Program, rules: tuple[str, ...], recorder: FlightRecorder) -> None:
-        self._rules, self._recorder = rules, recorder
+    def __init__(
+        self, program: Program, rules: tuple[str, ...], rates: Rates, recorder: FlightRecorder
+    ) -> None:
+        self._rules, self._rates, self._recorder = rules, rates, recorder
         self._module = program.module()
         for step in PREPARATION:
             self._module.run(step)
@@ -137,11 +147,11 @@ class _Worker:
                 group = _group(rewrite.instruction, instructions)
                 by_rule.setdefault(rewrite.rule, {}).setdefault(group, []).append(rewrite)
         whole = [
-            _choice(rule, "", [match for many in groups.values() for match in many], instructions)
+            self._scope(rule, "", [one for many in groups.values() for one in many], instructions)
             for rule, groups in by_rule.items()
         ]
         parts = [
-            _choice(rule, group, rewrites, instructions)
+            self._scope(rule, group, rewrites, instructions)
             for rule, groups in by_rule.items()
             if len(groups) > 1
             for group, rewrites in groups.items()
@@ -166,24 +176,27 @@ class _Worker:
 
         return sweep(module, choice.rule, accepts)
 
-
-def _choice(
-    rule: str, group: str, rewrites: list[Rewrite], instructions: Mapping[str, InstructionText]
-) -> RuleScope:
-    names = {name for rewrite in rewrites for name in (rewrite.instruction, *rewrite.gone)}
-    kinds = frozenset(
-        kinds_of(instructions[name].opcode, instructions[name].shape)
-        for name in names
-        if name in instructions
-    )
-    return RuleScope(
-        rule,
-        group,
-        places=len(rewrites),
-        saved=-sum(rewrite.seconds for rewrite in rewrites),
-        added=sum(rewrite.op_count for rewrite in rewrites),
-        kinds=kinds,
-    )
+    def _scope(
+        self,
+        rule: str,
+        group: str,
+        rewrites: list[Rewrite],
+        instructions: Mapping[str, InstructionText],
+    ) -> RuleScope:
+        names = {name for rewrite in rewrites for name in (rewrite.instruction, *rewrite.gone)}
+        kinds = frozenset(
+            kinds_of(instructions[name].opcode, instructions[name].shape)
+            for name in names
+            if name in instructions
+        )
+        return RuleScope(
+            rule,
+            group,
+            places=len(rewrites),
+            saved=-sum(self._rates.predict(rewrite.work) for rewrite in rewrites),
+            added=sum(rewrite.op_count for rewrite in rewrites),
+            kinds=kinds,
+        )
 
 
 def _instructions(module: Module) -> dict[str, InstructionText]:

@@ -18,7 +18,10 @@ from hlograph.commands.parse import Parse
 from hlograph.errors import HloParseError
 from hlograph.plans import NUMERICS
 
-COMMANDS = ("optimize", "apply", "profile", "calibrate", "passes", "run", "parse", "diff", "corpus")
+COMMANDS = (
+    *("optimize", "apply", "predict", "profile", "calibrate", "passes", "run", "parse", "diff"),
+    "corpus",
+)
 HEAVY = ("jax", "torch", "hlograph._xla", "hlograph.module", "pandas")
 ROOT = Path(__file__).parents[3]
 

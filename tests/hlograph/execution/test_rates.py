@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 import hlograph
-from hlograph.errors import DamagedFileError
+from hlograph.errors import DamagedFileError, HloError
 from hlograph.execution.rates import (
     Rates,
     current_rates,
     default_rates,
     features,
     rates_file,
+    rates_named,
     store_rates,
 )
 from hlograph.storage.machine import machine
@@ -79,6 +80,18 @@ def test_rates_of_another_machine_are_not_used():
     elsewhere = replace(machine(), cpu="another")
     replace(some_rates(), machine=elsewhere).save(rates_file(machine()))
     assert current_rates() == default_rates()
+
+
+def test_rates_of_a_file_and_of_a_machine(tmp_path):
+    elsewhere = replace(some_rates(), machine=replace(machine(), cpu="another"))
+    elsewhere.save(tmp_path / "elsewhere.json")
+    assert rates_named(str(tmp_path / "elsewhere.json")) == elsewhere
+    with pytest.raises(HloError, match="none are stored"):
+        rates_named(machine().key)
+    store_rates(some_rates())
+    assert rates_named(machine().key) == some_rates()
+    with pytest.raises(HloError, match=f"of {machine().key}"):
+        rates_named("0123456789abcdef")
 
 
 def test_a_damaged_file_is_not_used():

@@ -1,0 +1,156 @@
+"""``hlograph predict``: predicts run times, and what is worth trying, without a run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from hlograph.commands.command import Answer
+from hlograph.commands.sources import SourceCommand, SourceName
+from hlograph.commands.text_tables import duration, shortened, table
+from hlograph.errors import HloError
+
+if TYPE_CHECKING:
+    from hlograph.execution.prediction_errors import PredictionErrors
+    from hlograph.execution.rates import Rates
+    from hlograph.optimization.predicting import Prediction
+
+_LAYOUT = re.compile(r"\{[^}]*\}")
+_KERNELS = ("share", "time", "calls", "kind", "opcode", "kernel", "bound by", "library", "shape")
+_RULES = ("saves", "times as fast", "places", "results", "rule")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(SourceCommand):
+    """Predicts the time of a program's run and kernels, and what is worth trying, without a run.
+
+    XLA optimizes the program, and generates no code. The times are amounts of work, multiplied by
+    rates of a machine.
+    """
+
+    source: SourceName
+    """package.module:function, or a file with HLO or StableHLO."""
+    machine: Annotated[str | None, tyro.conf.arg(metavar="FILE|KEY", help_behavior_hint="")] = None
+    """Rates of a machine: a file that hlograph calibrate wrote, or its name in the cache folder. By
+    default those of this machine if it was calibrated, or else those that come with hlograph."""
+    top: int = 10
+    """Largest number of kernels and of rules to show; JSON has all of them."""
+
+    def run(self) -> Answer:
+        """Predicts; see the class."""
+        from hlograph.execution.rates import current_rates, rates_named
+        from hlograph.optimization.predicting import predict
+
+        if self.top < 0:
+            raise HloError(f"expected --top of at least 0, got {self.top}")
+        rates = current_rates() if self.machine is None else rates_named(self.machine)
+        origin = self._origin(rates)
+        prediction = predict(self.program_of(self.source), rates=rates)
+        lines = [*_summary(prediction), f"rates: {origin}"]
+        parts = ["\n".join(lines), *_kernels(prediction, self.top), self._rules(prediction)]
+        return Answer("\n\n".join(parts), prediction.to_json() | {"rates": origin})
+
+    def _origin(self, rates: Rates) -> str:
+        """Returns a sentence about where rates are from."""
+        from hlograph.execution.rates import default_rates
+        from hlograph.storage.machine import machine
+
+        if self.machine is not None:
+            return f"of {rates.machine}, by --machine {self.machine}"
+        if rates is not default_rates():
+            return f"of this machine, {rates.machine}, by hlograph calibrate"
+        same = "a machine like this one" if rates.machine == machine() else "another machine"
+        return (
+            f"those that come with hlograph, of {same}, {rates.machine}; hlograph calibrate "
+            "measures those of this one"
+        )
+
+    def _rules(self, prediction: Prediction) -> str:
+        """Returns what is worth trying, and how."""
+        promising = prediction.promising
+        others = f"others that apply: {len(prediction.rules) - len(promising)}"
+        if not promising:
+            return (
+                f"no rule for time is predicted to save a fiftieth of the time ({others})\n"
+                f"flags, passes and placements are tried by: {self._optimize()}"
+            )
+        rows: list[tuple[str, ...]] = [_RULES]
+        for rule in promising[: self.top]:
+            results = "exact" if rule.exact else "close"
+            saved, ratio = duration(rule.saved), f"{rule.ratio:.2f}"
+            rows.append((saved, ratio, str(rule.places), results, rule.rule))
+        hidden = len(promising) - len(rows) + 1
+        rest = f"not shown: {hidden}; " if hidden else ""
+        return (
+            f"worth trying, as predicted of each rule alone ({others})\n"
+            f"{table(rows, right=(0, 1, 2))}\n{rest}measured, and joined, by: {self._optimize()}"
+        )
+
+    def _optimize(self) -> str:
+        """Returns the command that tries rules on this source."""
+        words = ["hlograph", "optimize", self.source]
+        if self.arguments is not None:
+            words += ["--arguments", self.arguments]
+        if self.shapes:
+            words += ["--shapes", *self.shapes]
+        if self.module is not None:
+            words += ["--module", self.module]
+        return shlex.join(words)
+
+
+def _summary(prediction: Prediction) -> list[str]:
+    """Returns lines about the time as a whole, and how far to believe it."""
+    took = f"{prediction.name}: {duration(prediction.seconds)} a run of jaxlib's default, predicted"
+    lines = [took]
+    if prediction.interval is not None and prediction.errors is not None:
+        low, high = map(duration, prediction.interval)
+        lines = [f"{took}; nine of ten such programs take {low} to {high}"]
+        lines += _belief(prediction.errors, prediction.seconds)
+    if prediction.unknown_loops:
+        names = ", ".join(prediction.unknown_loops)
+        lines.append(f"taken to run 8 times, as only values tell how often they do: {names}")
+    return lines
+
+
+def _belief(errors: PredictionErrors, seconds: float) -> list[str]:
+    lines = [
+        f"by work and rates, without a run: of {errors.programs} programs of {errors.families} "
+        f"families that no rate was fitted to, nine of ten took {errors.low:.2g} to "
+        f"{errors.high:.2g} times as long as predicted, half of them more than "
+        f"{errors.median:.2g} times"
+    ]
+    if not errors.shortest <= seconds <= errors.longest:
+        than = "shorter" if seconds < errors.shortest else "longer"
+        bounds = f"{duration(errors.shortest)} to {duration(errors.longest)}"
+        lines.append(f"they ran for {bounds}, and this one is predicted to be {than}")
+    return lines
+
+
+def _kernels(prediction: Prediction, top: int) -> list[str]:
+    """Returns the table of the kernels that take longest; none if no row is asked for."""
+    if not top:
+        return []
+    rows: list[tuple[str, ...]] = [_KERNELS]
+    for kernel in prediction.kernels[:top]:
+        rows.append(
+            (
+                f"{kernel.share:.1%}",
+                duration(kernel.seconds),
+                f"{kernel.calls:g}" if kernel.opcode else "",
+                kernel.kind,
+                kernel.opcode,
+                shortened(kernel.name),
+                kernel.bound_by,
+                "" if kernel.library == "none" else kernel.library,
+                shortened(_LAYOUT.sub("", kernel.shape)),
+            )
+        )
+    if hidden := prediction.kernels[top:]:
+        share, seconds = (sum(k.share for k in hidden), sum(k.seconds for k in hidden))
+        rest = (f"{share:.1%}", duration(seconds), "", f"{len(hidden)} more")
+        rows.append((*rest, *[""] * (len(_KERNELS) - len(rest))))
+    return [table(rows, right=(0, 1, 2))]
