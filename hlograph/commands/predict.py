@@ -109,22 +109,24 @@ def _summary(prediction: Prediction) -> list[str]:
     if prediction.interval is not None and prediction.errors is not None:
         low, high = map(duration, prediction.interval)
         lines = [f"{took}; nine of ten such programs take {low} to {high}"]
-        lines += _belief(prediction.errors, prediction.seconds)
+        lines += _belief(prediction.errors, prediction)
     if prediction.unknown_loops:
         names = ", ".join(prediction.unknown_loops)
         lines.append(f"taken to run 8 times, as only values tell how often they do: {names}")
     return lines
 
 
-def _belief(errors: PredictionErrors, seconds: float) -> list[str]:
+def _belief(errors: PredictionErrors, prediction: Prediction) -> list[str]:
     lines = [
         f"by work and rates, without a run: of {errors.programs} programs of {errors.families} "
         f"families that no rate was fitted to, nine of ten took {errors.low:.2g} to "
         f"{errors.high:.2g} times as long as predicted, half of them more than "
         f"{errors.median:.2g} times"
     ]
-    if not errors.shortest <= seconds <= errors.longest:
-        than = "shorter" if seconds < errors.shortest else "longer"
+    if errors.machine != prediction.rates.machine:
+        lines.append(f"they ran on another machine, {errors.machine}, predicted by its rates")
+    if not errors.shortest <= prediction.seconds <= errors.longest:
+        than = "shorter" if prediction.seconds < errors.shortest else "longer"
         bounds = f"{duration(errors.shortest)} to {duration(errors.longest)}"
         lines.append(f"they ran for {bounds}, and this one is predicted to be {than}")
     return lines

@@ -84,6 +84,11 @@ def test_rates_of_a_machine(call, user_folder):
     assert calibrated == by_file
     assert "by hlograph calibrate" in said
     assert seconds("--machine", machine().key)[0] == by_file
+    elsewhere = replace(slow, machine=replace(machine(), cpu="another"))
+    elsewhere.save(user_folder / "elsewhere.json")
+    out = call("predict", "tiny.hlo", "--machine", "elsewhere.json")[1]
+    assert "they ran on another machine" in out
+    assert "rates: of another" in out
 
 
 @pytest.mark.parametrize(
