@@ -10,8 +10,15 @@ from torch import Tensor
 
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
 from experiments.cost_model.model import new_model
-from experiments.cost_model.ranking import TOP, Ranking, interval_of_mean, kendall_tau, ranking
-from experiments.cost_model.roofline import BYTES, FLOPS
+from experiments.cost_model.ranking import (
+    BYTES,
+    FLOPS,
+    TOP,
+    Ranking,
+    interval_of_mean,
+    kendall_tau,
+    ranking,
+)
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import train
 from experiments.evaluate.results import markdown_table

@@ -18,6 +18,10 @@ TOP = (1, 5)
 _CLEAR, _NEAR = 0.05, 0.03
 _DRAWS = 32
 
+FLOPS, BYTES = 5e10, 1e10
+"""Operations and bytes per second of a roofline: one core with 256-bit vectors, and the memory.
+What they are exactly matters little to an order."""
+
 
 class Ranking(NamedTuple):
     """Quality of a ranking of one program's plans, or of one kernel's variants.

@@ -11,8 +11,7 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cost_model.ranking import Ranking, interval_of_mean, ranking
-from experiments.cost_model.roofline import BYTES, FLOPS
+from experiments.cost_model.ranking import BYTES, FLOPS, Ranking, interval_of_mean, ranking
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.learned import Predicted
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
