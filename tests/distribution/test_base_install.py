@@ -27,7 +27,6 @@ NEEDS_LEARN = (
     "import hlograph.envs",
     "import hlograph.models.gat",
     "from hlograph.experiments.play import play",
-    "import hlograph.experiments.cost_model.predictor",
     "hlograph.HloGraph.load('saved.hlograph').to_pyg()",
     "hlograph.corpus.BenchmarkSet([]).manifest()",
 )

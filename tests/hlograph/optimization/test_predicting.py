@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import pytest
 
 import hlograph
-from hlograph.errors import HloError, HloWarning
+from hlograph.errors import HloError, HloWarning, WorkerLostError
 from hlograph.execution.prediction_errors import default_errors
 from hlograph.execution.rates import default_rates
-from hlograph.optimization import predicting
-from hlograph.optimization.methods import forms
+from hlograph.isolation import Remote
+from hlograph.optimization.methods.forms import _Worker
+from hlograph.optimization.predicting import _Optimizer
 from hlograph.plans import PlanError, Program, compile_program
 from hlograph.profiling.kernel_seconds import PredictedTime
 from hlograph.transforms.sweeping import PREPARATION
@@ -127,10 +128,18 @@ def test_another_function_may_predict_the_times():
 
 
 def test_the_end_of_a_process_is_an_error_or_a_warning(monkeypatch):
-    monkeypatch.setattr(forms, "_MEMORY", 1 << 20)
+    call = Remote.call
+    lost: set[object] = {_Worker.choices}
+
+    def call_or_lose(remote, method, *args):
+        if method in lost:
+            raise WorkerLostError("the process ended")
+        return call(remote, method, *args)
+
+    monkeypatch.setattr(Remote, "call", call_or_lose)
     with pytest.warns(HloWarning, match="where rules apply"):
         assert hlograph.predict(product(8)).rules == ()
-    monkeypatch.setattr(predicting, "_MEMORY", 1 << 20)
+    lost.add(_Optimizer.optimized)
     with pytest.raises(HloError, match="a process ended while XLA optimized"):
         hlograph.predict(product(9))
 
