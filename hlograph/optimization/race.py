@@ -49,8 +49,8 @@ from hlograph.plans.flags import allows_fast_math
 # So many plans are measured in fresh processes at most. Time is kept for two of them.
 _FINALISTS, _LIKELY = 3, 2
 
-# A search with its final may take this many budgets, or as much longer than its budget as so many
-# runs with the finalist save. A longer final is left to a search with a larger budget.
+# A search with its final may take this many budgets, and a final may always take as long as so many
+# runs with the finalist save. A longer one is left to a search with a larger budget.
 _OVERTIME, _REPAID = 2.0, 20.0
 
 # Share of the budget that is kept for the final at most, and the share that the timing in one of
@@ -345,10 +345,11 @@ class Race:
     def _is_too_long(self, finalist: PlanMeasurement) -> bool:
         """Returns True if runs take so long that the budget is far below the final, and says so."""
         run = run_seconds(self.outcomes)
-        seconds = self._elapsed() + final_seconds(self.outcomes, 1, self._effort)
+        final = final_seconds(self.outcomes, 1, self._effort)
+        seconds = self._elapsed() + final
         repaid = _REPAID * run * (1 - 1 / max(1.0, safe_ratio(finalist)))
-        allowed = self.budget + max((_OVERTIME - 1) * self.budget, repaid)
-        if self.interrupted or run < LONG_RUN or seconds < allowed:
+        is_allowed = seconds < _OVERTIME * self.budget or final < repaid
+        if self.interrupted or run < LONG_RUN or is_allowed:
             return False
         self._unconfirmed = (
             f"; a run takes {run:.1f} s: a budget of {math.ceil(seconds)} s is needed to confirm "

@@ -14,6 +14,7 @@ from hlograph.measuring.trial import SCREEN, PlanMeasurement
 from hlograph.measuring.worker import UNCHANGED
 from hlograph.optimization import race
 from hlograph.optimization.cache import CacheKey
+from hlograph.optimization.leading import CONFIRMATIONS
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import Listed, Proposers, methods, names
 from hlograph.optimization.methods.known_plans import FlagSets, GreedyMerge
@@ -138,6 +139,17 @@ def test_a_final_of_long_runs_is_left_to_a_larger_budget(cache):
     assert "no plan kept a lead" in report.conclusion
     assert "a run takes 60.0 s: a budget of" in report.conclusion
     assert "what was 1.50 times as fast" in report.conclusion
+
+
+def test_a_final_that_a_few_runs_repay_is_made_however_long_the_search_was(cache, monkeypatch):
+    measurements = Measurements(CacheKey.of(small_job()))
+    plain = plain_plan(small_job().program)
+    for plan, ratio, low in ((_PLAN, 100.0, 90.0), (plain, 1.0, 0.9)):
+        measurements.add(made_outcome(plan, ratio, low, thorough=False, seconds=60 / ratio))
+    monkeypatch.setattr(Race, "_elapsed", lambda self: 1000.0)
+    report = hlograph.optimize(small_function, X, budget=1, methods=[]).report
+    assert sum(outcome.thorough for outcome in _proposed(report)) == CONFIRMATIONS
+    assert not report.unconfirmed
 
 
 def test_a_search_goes_on_after_one_that_left_its_final_out(cache, monkeypatch):
