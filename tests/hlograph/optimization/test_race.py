@@ -152,6 +152,18 @@ def test_a_final_that_a_few_runs_repay_is_made_however_long_the_search_was(cache
     assert not report.unconfirmed
 
 
+@pytest.mark.parametrize(("sure", "times"), [(0.0, CONFIRMATIONS), (99.0, 2 * CONFIRMATIONS)])
+def test_a_small_lead_has_to_hold_in_more_processes(cache, monkeypatch, sure, times):
+    measurements = Measurements(CacheKey.of(small_job()))
+    plain = plain_plan(small_job().program)
+    for plan, ratio, low in ((_PLAN, 1.5, 1.4), (plain, 1.0, 0.9)):
+        measurements.add(made_outcome(plan, ratio, low, thorough=False, seconds=1e-3 / ratio))
+    monkeypatch.setattr(race, "leads", lambda outcome: True)
+    monkeypatch.setattr(race, "_SURE", sure)
+    report = hlograph.optimize(small_function, X, budget=60, methods=[]).report
+    assert sum(outcome.thorough for outcome in _proposed(report)) == times
+
+
 def test_a_search_goes_on_after_one_that_left_its_final_out(cache, monkeypatch):
     monkeypatch.setattr(race, "LONG_RUN", 0.0)
     monkeypatch.setattr(race, "final_seconds", lambda *_: 1e9)
