@@ -48,7 +48,8 @@ NEWEST_TESTS := tests/hlograph/plans tests/hlograph/reading tests/hlograph/trans
 
 EXPERIMENTS := figure2 figure3 figure4 runtime search ablations generalisation rewriting win
 
-.PHONY: install train test test-newest check docs explorer wheel try-wheel sdist results format stub clean
+.PHONY: install install-newest train test test-newest check docs explorer wheel try-wheel sdist \
+  results format stub clean
 
 install: $(BUILT)
 
@@ -60,6 +61,8 @@ train: $(BUILT)
 test: $(BUILT)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow and not gpu" $(ARGS)
+
+install-newest: $(NEWEST)/.built
 
 test-newest: $(NEWEST)/.built
 	rm -rf $(NEWEST_FOLDER)
@@ -151,8 +154,10 @@ $(NEWEST)/.installed: requirements-newest.lock
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-$(NEWEST)/.built: $(NEWEST)/.installed $(WHEEL_SOURCES)
+# What the extension has without Python is not compiled a second time.
+$(NEWEST)/.built: $(NEWEST)/.installed $(BUILT) $(WHEEL_SOURCES)
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --config-settings=cmake.define.HLOGRAPH_BUILT=$(CURDIR)/build/cp$(TAG)-cp$(TAG)-linux_x86_64 \
 	  --no-build-isolation --no-deps --force-reinstall .
 	touch $@
 
