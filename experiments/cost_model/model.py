@@ -7,7 +7,7 @@ from torch import nn
 
 from experiments.cost_model.examples import TableColumns, schema
 from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, NUMBERS, number_names
-from hlograph.profiling.learned_weights import HeadWeights, LayerWeights, LearnedWeights
+from hlograph.profiling.learned_weights import LayerWeights, LearnedWeights, TwoLayers
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 
@@ -62,5 +62,5 @@ def _layer(layer: nn.Module) -> LayerWeights:
     return LayerWeights(*(np.array(of.numpy(force=True)) for of in (layer.weight, layer.bias)))
 
 
-def _head(head: nn.Sequential) -> HeadWeights:
-    return HeadWeights(*(_layer(layer) for layer in head if isinstance(layer, nn.Linear)))
+def _head(head: nn.Sequential) -> TwoLayers:
+    return TwoLayers(*(_layer(layer) for layer in head if isinstance(layer, nn.Linear)))

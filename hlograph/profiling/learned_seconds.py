@@ -32,7 +32,7 @@ from hlograph.profiling.kernel_inputs import (
 )
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.profiling.kernel_seconds import PredictedTime
-from hlograph.profiling.learned_weights import HeadWeights, LearnedWeights
+from hlograph.profiling.learned_weights import LearnedWeights, TwoLayers
 from hlograph.profiling.plan_words import decision_words, flag_words
 
 Floats = NDArray[np.float32]
@@ -160,7 +160,7 @@ class LearnedKernels:
 class _Head:
     """Two layers, with a ReLU before each."""
 
-    def __init__(self, weights: HeadWeights) -> None:
+    def __init__(self, weights: TwoLayers) -> None:
         self._hidden, self._output = Dense(*weights.hidden), Dense(*weights.output)
 
     def __call__(self, vectors: Floats) -> Floats:

@@ -42,7 +42,7 @@ class LayerWeights(NamedTuple):
     bias: Floats
 
 
-class HeadWeights(NamedTuple):
+class TwoLayers(NamedTuple):
     """Two layers, with a ReLU before each.
 
     Attributes:
@@ -77,7 +77,7 @@ class LearnedWeights:
     layers: Mapping[str, LayerWeights]
     """Layers that map the encoded graph, the numbers, flags and decisions to vectors of one width,
     which are added: ``graph``, ``numbers``, ``flags``, and ``decisions`` if there are any."""
-    heads: Mapping[str, HeadWeights]
+    heads: Mapping[str, TwoLayers]
     """``seconds``: logarithms of the factors by which the prior is off, by condition; ``gain``, if
     there are decisions: the logarithm of the ratio default / decision."""
 
@@ -156,8 +156,8 @@ def _encoder(content: Mapping[str, Any]) -> EncoderWeights:
     return EncoderWeights(**{**content, "layers": layers, "pooling": pooling, "shape": shape})
 
 
-def _head(content: Mapping[str, Any]) -> HeadWeights:
-    return HeadWeights(**{name: LayerWeights(**layer) for name, layer in content.items()})
+def _head(content: Mapping[str, Any]) -> TwoLayers:
+    return TwoLayers(**{name: LayerWeights(**layer) for name, layer in content.items()})
 
 
 def _hashable(value: Any) -> Any:
