@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import tyro
 
 from hlograph.commands.command import Answer
 from hlograph.commands.sources import SourceCommand, SourceName
-from hlograph.commands.text_tables import duration, shortened, table
+from hlograph.commands.text_tables import duration, table
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from hlograph.execution.rates import Rates
     from hlograph.optimization.predicting import Prediction
 
-_LAYOUT = re.compile(r"\{[^}]*\}")
 _KERNELS = ("share", "time", "calls", "kind", "opcode", "kernel", "bound by", "library", "shape")
 _RULES = ("saves", "times as fast", "places", "results", "rule")
 
@@ -134,6 +132,8 @@ def _belief(errors: PredictionErrors, prediction: Prediction) -> list[str]:
 
 def _kernels(prediction: Prediction, top: int) -> list[str]:
     """Returns the table of the kernels that take longest; none if no row is asked for."""
+    from hlograph.profiling.profile import shortened, without_layouts
+
     if not top:
         return []
     rows: list[tuple[str, ...]] = [_KERNELS]
@@ -148,7 +148,7 @@ def _kernels(prediction: Prediction, top: int) -> list[str]:
                 shortened(kernel.name),
                 kernel.bound_by,
                 "" if kernel.library == "none" else kernel.library,
-                shortened(_LAYOUT.sub("", kernel.shape)),
+                shortened(without_layouts(kernel.shape)),
             )
         )
     if hidden := prediction.kernels[top:]:

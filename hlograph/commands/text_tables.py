@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from hlograph.module import Module
 
 _TIMES = (("s", 1.0), ("ms", 1e3), ("µs", 1e6))
-_LONGEST = 44
 _LARGE = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -47,11 +46,6 @@ def amount(number: float, unit: str) -> str:
         if number >= factor:
             return f"{_three_digits(number / factor)} {prefix}{unit}"
     return f"{number:.0f} {unit}"
-
-
-def shortened(text: str) -> str:
-    """Returns a text as it is, or its begin if it is long."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def counted(number: int, noun: str) -> str:

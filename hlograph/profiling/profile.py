@@ -166,6 +166,16 @@ def profile_executable(
     )
 
 
+def shortened(text: str) -> str:
+    """Returns a text as it is, or its begin if it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def without_layouts(shape: str) -> str:
+    """Returns the text of a shape without its layouts: ``f32[8,16]`` of ``f32[8,16]{1,0}``."""
+    return _LAYOUT.sub("", shape)
+
+
 def _table(profile: Profile, limit: int, peaks: Peaks | None) -> str:
     """Returns a profile as text: a summary, the shares by kind, and the slowest kernels."""
     rows: list[tuple[str, ...]] = [_HEADER]
@@ -176,9 +186,9 @@ def _table(profile: Profile, limit: int, peaks: Peaks | None) -> str:
                 _duration(kernel.seconds),
                 f"{kernel.calls:g}" if kernel.kind != OUTSIDE else "",
                 kernel.kind,
-                _short(kernel.name),
+                shortened(kernel.name),
                 "" if kernel.library == "none" else kernel.library,
-                _short(_LAYOUT.sub("", kernel.shape)),
+                shortened(without_layouts(kernel.shape)),
                 _end(kernel.op_name),
             )
         )
@@ -235,10 +245,6 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _end(text: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from hlograph.errors import HloError
 from hlograph.plans import Plan, Program
 from hlograph.profiling import Peaks, profile_executable, profile_program
+from hlograph.profiling.profile import shortened, without_layouts
 from tests.hlograph.profiling.programs import LOOP_TRIPS, branch, halve, multiply, normal, scan
 
 
@@ -85,6 +86,25 @@ def test_table_has_what_it_should(loop):
 def test_table_says_if_the_times_are_rough(loop, accounted, rough):
     table = dataclasses.replace(loop, accounted=accounted).table()
     assert ("rough" in table) is rough
+
+
+@pytest.mark.parametrize(
+    ("shape", "without"),
+    [
+        ("f32[8,16]{1,0}", "f32[8,16]"),
+        ("(f32[8]{0}, bf16[4,4]{0,1:T(8,128)}, s32[])", "(f32[8], bf16[4,4], s32[])"),
+        ("pred[]", "pred[]"),
+    ],
+)
+def test_shapes_are_shown_without_layouts(shape, without):
+    assert without_layouts(shape) == without
+
+
+def test_long_texts_are_shown_shortened():
+    whole = shortened("a" * 44)
+    cut = shortened("b" * 45)
+    assert whole == "a" * 44
+    assert cut == "b" * 43 + "…"
 
 
 def test_json_has_all_and_is_json(loop):
