@@ -88,7 +88,8 @@ def predicted_kernels(
     """
     modules = kernel_modules(program)
     time = predict(modules, {})
-    bounds: dict[str, Bound] = {each.text: bound_of(each, rates) for each in modules}
+    distinct = dict.fromkeys(module.text for module in modules)
+    bounds: dict[str, Bound] = {text: _bound_of(text, rates) for text in distinct}
     kernels = [
         _kernel(module, seconds, seconds / time.seconds, bounds[module.text], program)
         for module, seconds in zip(modules, time.kernels, strict=True)
@@ -101,26 +102,6 @@ def predicted_kernels(
     return tuple(sorted(kernels, key=lambda kernel: (-kernel.seconds, kernel.name)))
 
 
-def bound_of(kernel: KernelModule, rates: Rates) -> Bound:
-    """Returns what takes half of a kernel's time or more by rates; empty if nothing does."""
-    if not kernel.text.startswith("HloModule"):
-        return "calls"  # a loop or branch around kernels
-    module = Module.from_text(kernel.text)
-    seconds: dict[Bound, float] = {"arithmetic": 0.0, "memory": 0.0, "calls": 0.0}
-    work = {features()[feature]: amount for feature, amount in work_of(module).items()}
-    elements = max(module.cost().bytes_accessed, 0.0) / _ELEMENT
-    cheap = sum(amount for name, amount in work.items() if name in _CHEAP)
-    for name, amount in work.items():
-        if name != _OF_A_PROGRAM:
-            rate = rates.seconds[features().index(name)]
-            seconds[_class_of(name, streams=cheap <= elements)] += amount * rate
-    total = sum(seconds.values())
-    if total <= LEAST_SECONDS:
-        return "calls"  # hardly any work but that it begins
-    most = max(seconds, key=lambda bound: seconds[bound])
-    return most if 2 * seconds[most] >= total else ""
-
-
 def loops_of_unknown_length(program: OptimizedModule) -> tuple[str, ...]:
     """Returns the names of the loops whose number of rounds XLA does not know."""
     return tuple(
@@ -128,6 +109,26 @@ def loops_of_unknown_length(program: OptimizedModule) -> tuple[str, ...]:
         for each in program.instructions.values()
         if each.opcode == "while" and not known_trips(each.attributes)
     )
+
+
+def _bound_of(text: str, rates: Rates) -> Bound:
+    """Returns what takes half of a kernel's time or more by rates; empty if nothing does."""
+    if not text.startswith("HloModule"):
+        return "calls"  # a loop or branch around kernels
+    module = Module.from_text(text)
+    names, work = features(), work_of(module)
+    elements = max(module.cost().bytes_accessed, 0.0) / _ELEMENT
+    cheap = sum(amount for feature, amount in work.items() if names[feature] in _CHEAP)
+    seconds: dict[Bound, float] = {"arithmetic": 0.0, "memory": 0.0, "calls": 0.0}
+    for feature, amount in work.items():
+        if names[feature] != _OF_A_PROGRAM:
+            bound = _class_of(names[feature], streams=cheap <= elements)
+            seconds[bound] += amount * rates.seconds[feature]
+    total = sum(seconds.values())
+    if total <= LEAST_SECONDS:
+        return "calls"  # hardly any work but that it begins
+    most = max(seconds, key=lambda each: seconds[each])
+    return most if 2 * seconds[most] >= total else ""
 
 
 def _class_of(feature: str, *, streams: bool) -> Bound:

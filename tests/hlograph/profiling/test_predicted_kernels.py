@@ -72,6 +72,22 @@ def test_what_bounds_a_kernel(bound, function, shapes):
     assert own[0].bound_by == bound
 
 
+def test_equal_kernels_are_read_once(monkeypatch):
+    read = []
+
+    def bound_of(text, rates):
+        read.append(text)
+        return "memory"
+
+    monkeypatch.setattr(predicting, "_bound_of", bound_of)
+    program = optimized(lambda x, y: (jnp.sort(x), jnp.sort(y)), array(64), array(64))
+    texts = [module.text for module in kernel_modules(program)]
+    kernels = predicting.predicted_kernels(program, ALONE, default_rates())
+    assert len(read) < len(texts)
+    assert sorted(read) == sorted(set(texts))
+    assert [kernel.bound_by for kernel in kernels if kernel.opcode] == ["memory"] * len(texts)
+
+
 def test_each_feature_is_of_one_class():
     classes = (predicting._CALLS, predicting._MEMORY, predicting._CHEAP)
     assert sum(map(len, classes)) == len(frozenset().union(*classes))
