@@ -32,7 +32,6 @@
 #include "hlograph/native/module/newer_fields.h"
 #include "hlograph/native/module/own_hashes.h"
 #include "hlograph/native/module/vocabulary.h"
-#include "hlograph/native/parsing/default_layouts.h"
 #include "hlograph/native/parsing/proto_check.h"
 #include "hlograph/native/parsing/text_check.h"
 #include "hlograph/native/parsing/verdict.h"
@@ -112,14 +111,14 @@ absl::StatusOr<std::unique_ptr<Module>> Parsed(Parser parse) {
   return std::make_unique<Module>(*std::move(module));
 }
 
-absl::StatusOr<std::unique_ptr<Module>> ParsedText(absl::string_view text) {
-  // The options are hundreds of fields, which XLA reads from the environment once.
+// Options are hundreds of fields, which XLA reads from the environment once.
+const xla::HloModuleConfig& ParserConfig() {
   static const auto* const config = [] {
     auto* made = new xla::HloModuleConfig();
     made->set_debug_options(xla::GetDebugOptionsFromFlags());
     return made;
   }();
-  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, *config); });
+  return *config;
 }
 
 bool HasNoElements(const xla::HloInstruction* instruction) {
@@ -197,13 +196,8 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromText(absl::string_view text,
   absl::StatusOr<Verdict> verdict = CheckText(text);
   if (!verdict.ok()) return verdict.status();
   if (*verdict == Verdict::kUnsure && !isolated) return nullptr;
-  if (isolated) {
-    OmitStackTraces();
-  } else {
-    auto module = ParsedText(WithoutDefaultLayouts(text));
-    if (module.ok()) return module;  // else the error is to say where in the text itself it is
-  }
-  return ParsedText(text);
+  if (isolated) OmitStackTraces();
+  return Parsed([&] { return xla::ParseAndReturnUnverifiedModule(text, ParserConfig()); });
 }
 
 absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view serialized,
@@ -230,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Module>> Module::FromProto(absl::string_view seri
   if (isolated) OmitStackTraces();
   return Parsed([&]() -> absl::StatusOr<std::unique_ptr<xla::HloModule>> {
     absl::StatusOr<xla::HloModuleConfig> config =
-        xla::HloModule::CreateModuleConfigFromProto(proto, xla::GetDebugOptionsFromFlags());
+        xla::HloModule::CreateModuleConfigFromProto(proto, ParserConfig().debug_options());
     if (!config.ok()) return config.status();
     return xla::HloModule::CreateFromProto(proto, *config, /*prohibit_empty_literal=*/true,
                                            /*comp_envs=*/nullptr,
