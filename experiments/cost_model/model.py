@@ -6,7 +6,8 @@ import numpy as np
 from torch import nn
 
 from experiments.cost_model.examples import TableColumns, schema
-from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, NUMBERS, number_names
+from hlograph.graph.vocabulary import EDGE_TYPES
+from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, NODE_IDS, NUMBERS, number_names
 from hlograph.profiling.learned_weights import LayerWeights, LearnedWeights, TwoLayers
 from models.config import CostModelConfig
 from models.cost_model import CostModel
@@ -43,8 +44,11 @@ def weights_of(model: CostModel, columns: TableColumns) -> LearnedWeights:
     heads = {"seconds": model.head}
     if model.decisions is not None and model.gain is not None:
         layers["decisions"], heads["gain"] = model.decisions, model.gain
+    nodes = tuple(KERNEL_NODE_FEATURES[column] for column in model.encoder.view.columns)
     return LearnedWeights(
-        nodes=tuple(KERNEL_NODE_FEATURES[column] for column in model.encoder.view.columns),
+        nodes=nodes,
+        ids={column: NODE_IDS[column] for column in nodes[: len(encoder.embeddings)]},
+        edges=EDGE_TYPES,
         numbers=number_names()[: model.num_numbers],
         prior=number_names()[model.prior],
         conditions=model.conditions,

@@ -57,14 +57,15 @@ class LearnedKernels:
         weights: The network.
 
     Raises:
-        ValueError: It sees something of kernels that is not known here, or its layers do not fit
+        ValueError: It knows kernels by other names than this hlograph, or its layers do not fit
             each other.
     """
 
     def __init__(self, weights: LearnedWeights) -> None:
+        weights.check()
         self.weights = weights
-        self._nodes = _places(weights.nodes, KERNEL_NODE_FEATURES)
-        self._numbers = _places(weights.numbers, number_names())
+        self._nodes = [KERNEL_NODE_FEATURES.index(name) for name in weights.nodes]
+        self._numbers = [number_names().index(name) for name in weights.numbers]
         self._prior = weights.numbers.index(weights.prior)
         self._within = weights.conditions.index("within")
         labels = len(EDGE_TYPES) * POSITION_BUCKETS
@@ -83,7 +84,8 @@ class LearnedKernels:
             path: The file; None takes the one that comes with hlograph.
 
         Raises:
-            DamagedFileError: The file is another one, damaged, or of another version of hlograph.
+            DamagedFileError: The file is another one, damaged, or of another version of hlograph,
+                such as one with other opcodes.
             OSError: It cannot be read.
         """
         path = path or _DEFAULT
@@ -91,7 +93,10 @@ class LearnedKernels:
         try:
             return cls(weights)
         except ValueError as error:
-            raise DamagedFileError(f"{path} does not fit this hlograph: {error}") from error
+            raise DamagedFileError(
+                f"{path} does not fit this hlograph: {error}. Use the hlograph that wrote it, or "
+                "train another: python -m experiments.cost_model train"
+            ) from error
 
     def __call__(
         self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
@@ -166,18 +171,6 @@ class _Head:
     def __call__(self, vectors: Floats) -> Floats:
         hidden = self._hidden(np.maximum(vectors, 0))
         return self._output(np.maximum(hidden, 0))
-
-
-def _places(names: Sequence[str], columns: Sequence[str]) -> list[int]:
-    """Returns the places of names among columns.
-
-    Raises:
-        ValueError: One of them is not among the columns.
-    """
-    place = {name: number for number, name in enumerate(columns)}
-    if missing := [name for name in names if name not in place]:
-        raise ValueError(f"expected columns of {', '.join(columns)}, got {', '.join(missing)}")
-    return [place[name] for name in names]
 
 
 def _table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> Floats:
