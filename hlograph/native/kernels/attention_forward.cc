@@ -42,19 +42,45 @@ inline void ExpAll(float* values, int64_t count) {
   }
 }
 
-// Turns a row's logits into weights that sum up to one, head by head.
-inline void RowSoftmax(float* logits, int64_t edges, int64_t heads) {
+// Takes the largest logit of each head from those of a row.
+inline void SubtractLargest(float* logits, int64_t edges, int64_t heads) {
   for (int64_t h = 0; h < heads; ++h) {
     float largest = -std::numeric_limits<float>::max();
     for (int64_t e = h; e < edges * heads; e += heads) largest = std::max(largest, logits[e]);
     for (int64_t e = h; e < edges * heads; e += heads) logits[e] -= largest;
   }
-  ExpAll(logits, edges * heads);
+}
+
+// Scales the weights of a row, so that those of each head sum up to one.
+inline void ScaleToOne(float* weights, int64_t edges, int64_t heads) {
   for (int64_t h = 0; h < heads; ++h) {
     float total = 0.0f;
-    for (int64_t e = h; e < edges * heads; e += heads) total += logits[e];
+    for (int64_t e = h; e < edges * heads; e += heads) total += weights[e];
     const float scale = 1.0f / total;
-    for (int64_t e = h; e < edges * heads; e += heads) logits[e] *= scale;
+    for (int64_t e = h; e < edges * heads; e += heads) weights[e] *= scale;
+  }
+}
+
+// Writes what a row has attended to, given the weights of its edges, and the row after the layer.
+template <int kWidth>
+inline void Attend(const AttentionShape& shape, const AttentionInput& input, int64_t row,
+                   const AttentionOutput& output) {
+  const int64_t heads = shape.heads, row_width = heads * kWidth, both = 2 * row_width;
+  float* sum = output.attended + row * row_width;
+  for (int64_t i = 0; i < row_width; i += kLanes) At(sum + i) = Lanes{};
+  for (int64_t e = input.offsets[row]; e < input.offsets[row + 1]; ++e) {
+    const float* source = input.projected + input.edge_source[e] * both;
+    for (int64_t h = 0; h < heads; ++h) {
+      const float share = output.shares[e * heads + h];
+      for (int64_t i = h * kWidth; i < (h + 1) * kWidth; i += kLanes) {
+        At(sum + i) += share * At(source + i);
+      }
+    }
+  }
+  const float* before = input.nodes + input.own[row] * row_width;
+  float* out = output.out + row * row_width;
+  for (int64_t i = 0; i < row_width; i += kLanes) {
+    At(out + i) = At(before + i) + Gelu(At(sum + i) + At(input.bias + i));
   }
 }
 
@@ -62,26 +88,22 @@ template <int kWidth>
 HLOGRAPH_FOR_EACH_PROCESSOR void ForwardRows(const AttentionShape& shape,
                                              const AttentionInput& input, int64_t begin,
                                              int64_t end, const AttentionOutput& output) {
-  const int64_t heads = shape.heads, row_width = heads * kWidth, both = 2 * row_width;
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t first = input.offsets[row], last = input.offsets[row + 1];
-    RowLogits<kWidth>(shape, input, row, output.shares);
-    RowSoftmax(output.shares + first * heads, last - first, heads);
-    float* sum = output.attended + row * row_width;
-    for (int64_t i = 0; i < row_width; i += kLanes) At(sum + i) = Lanes{};
-    for (int64_t e = first; e < last; ++e) {
-      const float* source = input.projected + input.edge_source[e] * both;
-      for (int64_t h = 0; h < heads; ++h) {
-        const float share = output.shares[e * heads + h];
-        for (int64_t i = h * kWidth; i < (h + 1) * kWidth; i += kLanes) {
-          At(sum + i) += share * At(source + i);
-        }
-      }
+  constexpr int64_t kTogether = 16;  // rows whose exponentials fill whole vectors
+  const int64_t heads = shape.heads;
+  const auto edges = [&](int64_t first, int64_t last) {
+    return input.offsets[last] - input.offsets[first];
+  };
+  const auto shares = [&](int64_t row) { return output.shares + input.offsets[row] * heads; };
+  for (int64_t first = begin; first < end; first += kTogether) {
+    const int64_t last = std::min(first + kTogether, end);
+    for (int64_t row = first; row < last; ++row) {
+      RowLogits<kWidth>(shape, input, row, output.shares);
+      SubtractLargest(shares(row), edges(row, row + 1), heads);
     }
-    const float* before = input.nodes + input.own[row] * row_width;
-    float* out = output.out + row * row_width;
-    for (int64_t i = 0; i < row_width; i += kLanes) {
-      At(out + i) = At(before + i) + Gelu(At(sum + i) + At(input.bias + i));
+    ExpAll(shares(first), edges(first, last) * heads);
+    for (int64_t row = first; row < last; ++row) {
+      ScaleToOne(shares(row), edges(row, row + 1), heads);
+      Attend<kWidth>(shape, input, row, output);
     }
   }
 }
