@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hlograph.graph import attention
 from hlograph.graph.attention import AttentionInput, AttentionOutput
@@ -25,18 +25,14 @@ def projection(layer: GATv2) -> tuple[Tensor, Tensor]:
     return torch.cat([left.weight, right.weight]), torch.cat([left.bias, right.bias])
 
 
-def project(layer: GATv2, nodes: Tensor) -> Tensor:
-    """Projects nodes as sources and as targets, float32 [N, 2 * width]."""
-    return nn.functional.linear(nodes, *projection(layer))
-
-
 def attend(layer: GATv2, nodes: Tensor, projected: Tensor, part: Round, labels: Tensor) -> Tensor:
     """Returns own + gelu(layer(own, neighbours)) for the colours of a round, with fused code.
 
     Args:
         layer: A layer that `has_fused_code`.
         nodes: float32 [C', width], vectors of the round before.
-        projected: float32 [C', 2 * width], `project` of what the layer sees of them.
+        projected: float32 [C', 2 * width], what the layer sees of them as sources and as
+            targets.
         part: The round, C colours with M edges.
         labels: float32 [2 * edge_labels, edge_width], features of an edge by its label.
 

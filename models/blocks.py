@@ -11,10 +11,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from models.attention import attend, has_fused_code, project
+from models.attention import attend, has_fused_code, projection
 from models.config import GATConfig
 from models.gatv2 import GATv2
 from models.message_passing import GAT, GIN, SAGE, MessagePassing
+from models.projection import project
 from models.refined_graphs import Round
 
 
@@ -68,7 +69,7 @@ class GATBlock(GraphBlock):
 
     def sources(self, nodes: Tensor) -> Tensor:
         """Projects nodes as sources and as targets of attention."""
-        return project(self.attention, self.norm(nodes))
+        return project(self.norm, *projection(self.attention), nodes)
 
     def onward(self, nodes: Tensor, sources: Tensor, part: Round, labels: Tensor) -> Tensor:
         """Aggregates by attention, with fused code."""

@@ -15,12 +15,7 @@ from torch import Tensor, nn
 
 from hlograph.graph import pooling
 from hlograph.graph.edge_labels import POSITION_BUCKETS
-from hlograph.graph.encoding import (
-    AttentionLayer,
-    EncoderWeights,
-    GraphEncoder,
-    Normalised,
-)
+from hlograph.graph.encoding import AttentionLayer, EncoderWeights, GraphEncoder
 from models.attention import has_fused_code, projection
 from models.blocks import GATBlock, GraphBlock, blocks_of
 from models.config import LOG_COUNT_SCALE, GATConfig
@@ -28,6 +23,7 @@ from models.encoder import Encoder, IncrementalEncoder
 from models.gatv2 import GATv2
 from models.graph_view import GraphSchema, GraphView
 from models.pooling import Pooling
+from models.projection import array, normalised
 from models.refined_graphs import Block, Members, RefinedGraphs
 
 
@@ -125,12 +121,12 @@ class GATEncoder(Encoder):
             embeddings.append(self.element_type)
             features = self.node_features
         return EncoderWeights(
-            embeddings=[_array(embedding.weight) for embedding in embeddings],
-            features=np.zeros((0, 0), np.float32) if features is None else _array(features.weight),
-            features_bias=np.zeros(0, np.float32) if features is None else _array(features.bias),
+            embeddings=[array(embedding.weight) for embedding in embeddings],
+            features=np.zeros((0, 0), np.float32) if features is None else array(features.weight),
+            features_bias=np.zeros(0, np.float32) if features is None else array(features.bias),
             layers=attention,
             negative_slope=GATv2.negative_slope,
-            pooling=_normalised(pooled.norm, *pooled.projection()),
+            pooling=normalised(pooled.norm, *pooled.projection()),
             shape=pooled.shape,
             count_scale=LOG_COUNT_SCALE,
         )
@@ -169,17 +165,8 @@ class IncrementalGATEncoder(IncrementalEncoder):
 def _attention(block: GATBlock, labels: Tensor) -> AttentionLayer:
     layer = block.attention
     return AttentionLayer(
-        _normalised(block.norm, *projection(layer)),
-        _array(layer.lin_edge(labels)),
-        _array(layer.att.squeeze(0)),
-        _array(layer.bias),
+        normalised(block.norm, *projection(layer)),
+        array(layer.lin_edge(labels)),
+        array(layer.att.squeeze(0)),
+        array(layer.bias),
     )
-
-
-def _normalised(norm: nn.LayerNorm, weight: Tensor, bias: Tensor) -> Normalised:
-    scale, shift = _array(norm.weight), _array(norm.bias)
-    return Normalised(scale, shift, norm.eps, _array(weight), _array(bias))
-
-
-def _array(parameter: Tensor) -> np.ndarray:
-    return parameter.contiguous().numpy(force=True)

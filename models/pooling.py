@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from hlograph.graph import pooling
 from hlograph.graph.pooling import PoolingShape
 from models.config import LOG_COUNT_SCALE, GATConfig
+from models.projection import project
 from models.refined_graphs import Members
 
 SHARPNESS = 2.0
@@ -70,7 +71,7 @@ class Pooling(nn.Module):
 
         The columns are weighted values, kinds, the weights of the heads, and ones.
         """
-        projected = nn.functional.linear(self.norm(nodes), *self.projection())
+        projected = project(self.norm, *self.projection(), nodes)
         if nodes.device.type == "cpu" and pooling.fits(self.shape):
             return _Terms.apply(projected, self.shape)
         return self._terms(projected)

@@ -14,29 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import graphs
+from hlograph.graph.dense import Normalised
 from hlograph.graph.pooling import PoolingShape
 from hlograph.graph.refinement import Refinement
 from hlograph.graph.weighted_sums import WeightedEntries
 
 Floats = NDArray[np.float32]
-
-
-class Normalised(NamedTuple):
-    """Layer normalisation, followed by a fully connected layer; W inputs, O outputs.
-
-    Attributes:
-        scale: float32 ``[W]``.
-        shift: float32 ``[W]``.
-        epsilon: What is added to the variance.
-        weight: float32 ``[O, W]``.
-        bias: float32 ``[O]``.
-    """
-
-    scale: Floats
-    shift: Floats
-    epsilon: float
-    weight: Floats
-    bias: Floats
 
 
 class AttentionLayer(NamedTuple):

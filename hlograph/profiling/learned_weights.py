@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.errors import DamagedFileError
+from hlograph.graph.dense import Normalised
 from hlograph.graph.edge_labels import POSITION_BUCKETS
-from hlograph.graph.encoding import AttentionLayer, EncoderWeights, Normalised
+from hlograph.graph.encoding import AttentionLayer, EncoderWeights
 from hlograph.graph.pooling import PoolingShape
 from hlograph.graph.vocabulary import EDGE_TYPES
 from hlograph.plans.knobs import STAGES

@@ -12,9 +12,6 @@
 namespace hlograph {
 namespace {
 
-// Rows that are normalised and projected together, so that they stay in the nearest cache.
-constexpr int64_t kBlock = 48;
-
 HLOGRAPH_FOR_EACH_PROCESSOR void AddRow(const float* from, int64_t width, float* to) {
   for (int64_t i = 0; i < width; i += kLanes) At(to + i) += At(from + i);
 }
@@ -24,18 +21,6 @@ const float* VectorOf(const Embedding& embedding, float id, int64_t width) {
     throw std::out_of_range("a node with an id that has no vector");
   }
   return embedding.vectors.data() + static_cast<int64_t>(id) * width;
-}
-
-// Writes [count, outputs] of the normalised rows.
-void Project(const LayerNorm& norm, const DenseLayer& layer, const float* rows, int64_t count,
-             std::vector<float>& scratch, float* out) {
-  const int64_t width = norm.columns();
-  scratch.resize(std::max<size_t>(scratch.size(), kBlock * width));
-  for (int64_t row = 0; row < count; row += kBlock) {
-    const int64_t block = std::min(kBlock, count - row);
-    norm.Apply(rows + row * width, block, scratch.data());
-    layer.Apply(scratch.data(), width, block, out + row * layer.outputs());
-  }
 }
 
 }  // namespace
@@ -100,9 +85,8 @@ void GraphEncoder::ExtendSources(size_t layer) {
   const GrowingRows& nodes = nodes_[layer];
   GrowingRows& sources = sources_[layer];
   const int64_t first = sources.size(), count = nodes.size() - first;
-  float* out = sources.Extend(count);
-  Project(layers_[layer].norm, layers_[layer].projection, nodes.data() + first * nodes.width(),
-          count, scratch_, out);
+  Project(layers_[layer].projection, nodes.data() + first * nodes.width(), count, 1,
+          sources.Extend(count));
 }
 
 void GraphEncoder::ExtendLayer(size_t layer, const RoundColours& colours) {
@@ -126,8 +110,7 @@ void GraphEncoder::ExtendTerms() {
   PoolingShape shape = pooling_.shape;
   const int64_t first = terms_.size(), count = nodes.size() - first;
   float* out = terms_.Extend(count);
-  Project(pooling_.norm, pooling_.projection, nodes.data() + first * nodes.width(), count, scratch_,
-          out);
+  Project(pooling_.projection, nodes.data() + first * nodes.width(), count, 1, out);
   shape.rows = count;
   PoolingTerms(shape, out, 1, out);
 }

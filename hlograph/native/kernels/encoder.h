@@ -13,6 +13,7 @@
 #include "hlograph/native/kernels/attention.h"
 #include "hlograph/native/kernels/dense.h"
 #include "hlograph/native/kernels/pooling.h"
+#include "hlograph/native/kernels/projection.h"
 #include "hlograph/native/kernels/refinement.h"
 #include "hlograph/native/kernels/weighted_sums.h"
 
@@ -51,8 +52,7 @@ struct NodeInput {
 
 // A layer of GATv2: x + gelu(attention(norm(x))).
 struct EncoderLayer {
-  LayerNorm norm;
-  DenseLayer projection;      // as source, then as target
+  Projection projection;      // as source, then as target
   std::vector<float> label;   // [labels, width]
   std::vector<float> weight;  // [width]
   std::vector<float> bias;    // [width]
@@ -60,8 +60,7 @@ struct EncoderLayer {
 
 // Sums over the nodes of a graph, and what is made of them.
 struct GraphPooling {
-  LayerNorm norm;
-  DenseLayer projection;  // to the columns of PoolingShape
+  Projection projection;  // to the columns of PoolingShape
   PoolingShape shape;     // with further gates beyond the heads, the first of which counts nodes
   float count_scale = 1.0f;
 };

@@ -11,13 +11,24 @@
 #define HLOGRAPH_FOR_EACH_PROCESSOR \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
 
+// A function of wide lanes, to be called on the processors that have registers for them.
+#define HLOGRAPH_FOR_WIDE_PROCESSORS __attribute__((target("arch=x86-64-v4"), flatten))
+
 namespace hlograph {
+
+inline bool IsWideProcessor() {
+  static const bool is_wide = __builtin_cpu_supports("x86-64-v4");
+  return is_wide;
+}
 
 // Without wide registers the compiler makes do with narrow ones.
 constexpr int kLanes = 8;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(sizeof(float))));
 using IntLanes =
     int32_t __attribute__((vector_size(kLanes * sizeof(int32_t)), aligned(sizeof(int32_t))));
+
+// Twice as many, for the processors that have registers for them.
+using WideLanes = float __attribute__((vector_size(2 * sizeof(Lanes)), aligned(sizeof(float))));
 
 inline const Lanes& At(const float* values) { return *reinterpret_cast<const Lanes*>(values); }
 inline Lanes& At(float* values) { return *reinterpret_cast<Lanes*>(values); }

@@ -1,9 +1,10 @@
-"""Fully connected layers compared with their formula in double precision."""
+"""Fully connected layers, also after layer normalisation, beside formulas in double precision."""
 
 import numpy as np
 import pytest
 
-from hlograph.graph.dense import Dense
+from hlograph.graph import dense
+from hlograph.graph.dense import Dense, Normalised, NormalisedGradients
 
 SIZES = [(1, 1), (3, 16), (16, 16), (5, 7), (40, 33), (0, 5), (7, 0)]
 """Inputs and outputs, also such that fill no whole register."""
@@ -29,18 +30,18 @@ def test_results_are_the_formula(inputs, outputs, count):
 
 
 def test_a_row_has_the_same_bits_alone():
-    dense, rows = layer(40, 33), drawn(50, 40, seed=2)
-    together = dense(rows)
+    plain, rows = layer(40, 33), drawn(50, 40, seed=2)
+    together = plain(rows)
     for number in range(len(rows)):
-        np.testing.assert_array_equal(dense(rows[number : number + 1])[0], together[number])
+        np.testing.assert_array_equal(plain(rows[number : number + 1])[0], together[number])
 
 
 def test_parameters_are_copied():
     weight, bias, rows = drawn(4, 3), drawn(4, seed=1), drawn(2, 3, seed=2)
-    dense = Dense(weight, bias)
-    before = dense(rows)
+    plain = Dense(weight, bias)
+    before = plain(rows)
     weight[:], bias[:] = 0, 0
-    np.testing.assert_array_equal(dense(rows), before)
+    np.testing.assert_array_equal(plain(rows), before)
 
 
 @pytest.mark.parametrize("biases", [3, 5])
@@ -53,3 +54,81 @@ def test_other_numbers_of_biases_are_refused(biases):
 def test_rows_of_another_width_are_refused(width):
     with pytest.raises(ValueError, match="as wide as the layer's input"):
         layer(3, 4)(drawn(2, width))
+
+
+INPUTS, OUTPUTS = 24, 37  # not whole panels
+
+
+def normalised() -> Normalised:
+    return Normalised(
+        1 + drawn(INPUTS), drawn(INPUTS), 1e-5, drawn(OUTPUTS, INPUTS), drawn(OUTPUTS)
+    )
+
+
+def _normed(of: Normalised, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns normalised rows before scale and shift, and the inverse standard deviations."""
+    rows = rows.astype(float)
+    inverse = 1 / np.sqrt(rows.var(1, keepdims=True) + of.epsilon)
+    return (rows - rows.mean(1, keepdims=True)) * inverse, inverse
+
+
+def _expected(of: Normalised, rows: np.ndarray) -> np.ndarray:
+    normed, _ = _normed(of, rows)
+    return (normed * of.scale + of.shift) @ of.weight.T + of.bias
+
+
+def _expected_gradients(
+    of: Normalised, rows: np.ndarray, gradient: np.ndarray
+) -> NormalisedGradients:
+    normed, inverse = _normed(of, rows)
+    arrived = gradient @ of.weight.astype(float)
+    scaled = arrived * of.scale
+    centred = scaled - scaled.mean(1, keepdims=True)
+    return NormalisedGradients(
+        rows=inverse * (centred - normed * (scaled * normed).mean(1, keepdims=True)),
+        scale=(arrived * normed).sum(0),
+        shift=arrived.sum(0),
+        weight=gradient.T.astype(float) @ (normed * of.scale + of.shift),
+        bias=gradient.sum(0, dtype=float),
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 200, 9000])
+def test_normalised_results_and_gradients_are_the_formulas(count):
+    of, rows, gradient = normalised(), drawn(count, INPUTS, seed=1), drawn(count, OUTPUTS, seed=2)
+    found = dense.forward(of, rows)
+    np.testing.assert_allclose(found, _expected(of, rows), rtol=1e-5, atol=1e-5)
+    gradients = dense.backward(of, rows, gradient)
+    expected = _expected_gradients(of, rows, gradient)
+    for name, value in expected._asdict().items():
+        error = np.abs(getattr(gradients, name) - value)
+        assert (error <= 2e-6 * (1 + np.abs(value).max(initial=0))).all(), name
+
+
+def test_a_normalised_row_has_the_same_bits_alone():
+    of, rows = normalised(), drawn(20, INPUTS)
+    together = dense.forward(of, rows)
+    for row in range(20):
+        np.testing.assert_array_equal(dense.forward(of, rows[row : row + 1])[0], together[row])
+
+
+def test_the_number_of_threads_changes_no_bit():
+    of, rows, gradient = normalised(), drawn(9000, INPUTS), drawn(9000, OUTPUTS)
+    np.testing.assert_array_equal(dense.forward(of, rows, 3), dense.forward(of, rows))
+    one, several = (dense.backward(of, rows, gradient, threads) for threads in (1, 3))
+    for found, expected in zip(several, one, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_normalised_shapes_that_do_not_fit_are_refused():
+    of, rows = normalised(), drawn(3, INPUTS)
+    with pytest.raises(ValueError, match="a shift for each scale"):
+        dense.forward(of._replace(shift=of.shift[1:]), rows)
+    with pytest.raises(ValueError, match="a multiple of 8 wide"):
+        dense.forward(of._replace(scale=of.scale[1:], shift=of.shift[1:]), rows)
+    with pytest.raises(ValueError, match="another width than what is normalised"):
+        dense.forward(of._replace(scale=of.scale[8:], shift=of.shift[8:]), rows)
+    with pytest.raises(ValueError, match="as wide as the layer's input"):
+        dense.forward(of, drawn(3, INPUTS + 8))
+    with pytest.raises(ValueError, match="gradients of the wrong shape"):
+        dense.backward(of, rows, drawn(3, OUTPUTS + 1))

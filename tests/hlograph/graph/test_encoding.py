@@ -6,7 +6,8 @@ from math import erf
 import numpy as np
 import pytest
 
-from hlograph.graph.encoding import AttentionLayer, EncoderWeights, GraphEncoder, Normalised
+from hlograph.graph.dense import Normalised
+from hlograph.graph.encoding import AttentionLayer, EncoderWeights, GraphEncoder
 from hlograph.graph.pooling import PoolingShape
 from hlograph.graph.refinement import Refinement
 from hlograph.graph.weighted_sums import WeightedEntries

@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "hlograph/native/kernels/dense.h"
+#include "hlograph/native/kernels/lanes.h"
+#include "hlograph/native/kernels/projection.h"
 
 namespace hlograph {
 
@@ -51,6 +53,16 @@ bool HasShape(const Array& array, int64_t rows, int64_t columns) {
 inline DenseLayer Dense(const In<float, 2>& weight, const In<float, 1>& bias) {
   Expect(weight.shape(0) == bias.shape(0), "there must be a bias for each output");
   return {weight.data(), bias.data(), Size(weight, 0), Size(weight, 1)};
+}
+
+// Layer normalisation and a fully connected layer of their parameters.
+inline Projection ProjectionOf(const In<float, 1>& scale, const In<float, 1>& shift, float epsilon,
+                               const In<float, 2>& weight, const In<float, 1>& bias) {
+  const int64_t width = Size(scale, 0);
+  Expect(shift.shape(0) == scale.shape(0), "there must be a shift for each scale");
+  Expect(width % kLanes == 0, "rows that are normalised must be a multiple of 8 wide");
+  Expect(Size(weight, 1) == width, "a layer of another width than what is normalised");
+  return {{scale.data(), shift.data(), width, epsilon}, Dense(weight, bias)};
 }
 
 // Refuses offsets that do not divide `entries` entries into lists.

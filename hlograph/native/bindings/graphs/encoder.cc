@@ -22,11 +22,6 @@ std::vector<float> Values(const Array& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-LayerNorm Norm(const In<float, 1>& scale, const In<float, 1>& shift, float epsilon) {
-  Expect(scale.shape(0) == shift.shape(0), "there must be a shift for each scale");
-  return {scale.data(), shift.data(), Size(scale, 0), epsilon};
-}
-
 // Collects the parts of an encoder, whose shapes are checked as they come.
 class EncoderParts {
  public:
@@ -58,7 +53,7 @@ class EncoderParts {
     Expect(layers_.empty() || Size(label, 0) == attention_.labels,
            "all layers must have the same labels");
     attention_.labels = Size(label, 0);
-    layers_.push_back({Norm(scale, shift, epsilon), Dense(projection, projection_bias),
+    layers_.push_back({ProjectionOf(scale, shift, epsilon, projection, projection_bias),
                        Values(label), Values(weight), Values(bias)});
   }
 
@@ -75,7 +70,7 @@ class EncoderParts {
            "kinds and columns must be multiples of 8, and rows hold a gate more than heads");
     Expect(Size(scale, 0) == width_ && Size(projection, 1) == width_, "pooling of another width");
     return {input_, layers_, attention_,
-            GraphPooling{Norm(scale, shift, epsilon), Dense(projection, projection_bias), shape,
+            GraphPooling{ProjectionOf(scale, shift, epsilon, projection, projection_bias), shape,
                          count_scale}};
   }
 
