@@ -10,12 +10,18 @@ compression, Bollen et al. 2023, arXiv:2304.14793).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import graphs
+
+if TYPE_CHECKING:
+    from hlograph import _graphs
+
+_Words = tuple[NDArray[np.int64], NDArray[np.uint64]]  # offsets, and the words between them
 
 
 class RefinedRound(NamedTuple):
@@ -53,7 +59,18 @@ class Refinement:
 
     def __init__(self, rounds: int, columns: int, labels: int) -> None:
         self.rounds, self.columns, self.labels = rounds, columns, labels
-        self.table = graphs().Refinement(rounds)
+        self._table = graphs().Refinement(rounds)
+        self._words: Sequence[_Words] | None = None  # what the table is still to be made of
+
+    @property
+    def table(self) -> _graphs.Refinement:
+        """The table of the extension."""
+        words = self._words
+        if words is not None:
+            table = graphs().Refinement(self.rounds)
+            self._add_words(table, words)
+            self._table, self._words = table, None
+        return self._table
 
     def size(self, number: int) -> int:
         """Returns the number of colours in a round."""
@@ -116,11 +133,7 @@ class Refinement:
         mine, its = self._described, other._described
         if mine != its:
             raise ValueError(f"expected (rounds, columns, labels) {mine}, got {its}")
-        _, words = other.table.words(0, 0)
-        rows = self.table.add_rows(words.reshape(-1, _words_a_row(self.columns)))
-        for number in range(1, self.rounds + 1):
-            rows = self.table.add_foreign(number, *other.table.words(number, 0), rows)
-        return rows
+        return self._add_words(self.table, other._all_words())
 
     def rows(self, first: int = 0) -> NDArray[np.float32]:
         """Returns the rows of the colours of round 0, float32 ``[size(0) - first, columns]``."""
@@ -170,24 +183,32 @@ class Refinement:
     def _limit(self, labels: int | None) -> int:
         return 2 * self.labels if labels is None else labels
 
+    def _all_words(self) -> Sequence[_Words]:
+        """Returns what defines the colours of each round."""
+        words = self._words
+        if words is not None:
+            return words
+        return [self._table.words(number, 0) for number in range(self.rounds + 1)]
+
+    def _add_words(self, table: _graphs.Refinement, words: Sequence[_Words]) -> NDArray[np.int32]:
+        """Adds colours to a table; returns their numbers there in the last round."""
+        (_, rows), *rounds = words
+        numbers = table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
+        for number, (offsets, each) in enumerate(rounds, start=1):
+            numbers = table.add_foreign(number, offsets, each, numbers)
+        return numbers
+
     @property
     def _described(self) -> tuple[int, int, int]:
         return self.rounds, self.columns, self.labels
 
     def __getstate__(self) -> dict[str, Any]:
-        table = self.table
-        return {
-            "described": self._described,
-            "words": [table.words(number, 0) for number in range(self.rounds + 1)],
-        }
+        return {"described": self._described, "words": self._all_words()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        # What comes from a worker is merged, and most of it needs no table for that.
         self.rounds, self.columns, self.labels = state["described"]
-        self.table = graphs().Refinement(self.rounds)
-        (_, rows), *rounds = state["words"]
-        numbers = self.table.add_rows(rows.reshape(-1, _words_a_row(self.columns)))
-        for number, (offsets, words) in enumerate(rounds, start=1):
-            numbers = self.table.add_foreign(number, offsets, words, numbers)
+        self._table, self._words = graphs().Refinement(self.rounds), state["words"]
 
 
 def _words_a_row(columns: int) -> int:
