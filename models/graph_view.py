@@ -7,6 +7,7 @@ leak, and graphs that differ in nothing else are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -101,7 +102,7 @@ class GraphView:
             neighbour_features=config.neighbour_features,
         )
 
-    @property
+    @cached_property
     def columns(self) -> list[int]:
         """Visible columns of a node: two or three ids, and features."""
         if not self.attributes:

@@ -7,6 +7,11 @@ from numpy.typing import NDArray
 
 EXACT_POSITIONS = 8
 POSITION_BUCKETS = EXACT_POSITIONS + 5
+_FARTHEST = 128  # begins the last bucket
+_BUCKETS = np.array(
+    [*range(EXACT_POSITIONS), *(p.bit_length() + 4 for p in range(EXACT_POSITIONS, _FARTHEST + 1))],
+    dtype=np.int32,
+)
 
 
 def edge_labels(edges: NDArray[np.float32], *, positions: bool = True) -> NDArray[np.int32]:
@@ -32,9 +37,4 @@ def position_bucket(position: NDArray[np.generic]) -> NDArray[np.int32]:
     Returns:
         int32 of the same shape, from 0 to POSITION_BUCKETS - 1.
     """
-    bucket = position.astype(np.int32)
-    far = bucket >= EXACT_POSITIONS
-    # frexp is exact: the exponent of 8 to 15 is 4.
-    _, exponent = np.frexp(bucket[far])
-    bucket[far] = np.minimum(EXACT_POSITIONS + exponent - 4, POSITION_BUCKETS - 1)
-    return bucket
+    return _BUCKETS[np.minimum(position.astype(np.intp), _FARTHEST)]
