@@ -57,6 +57,9 @@ struct AttentionGradients {
   float* bias;
 };
 
+// Edges by which the rows of sources are fetched ahead.
+inline constexpr int64_t kEdgesAhead = 8;
+
 bool AttentionSupports(int64_t width);
 
 void AttentionForward(const AttentionShape& shape, const AttentionInput& input, int threads,

@@ -47,12 +47,16 @@ HLOGRAPH_FOR_EACH_PROCESSOR void BackwardHeads(const AttentionShape& shape,
                                                const RowGradients& of_row) {
   const int64_t row_width = shape.heads * kWidth, both = 2 * row_width;
   const int64_t begin = heads.begin * kWidth, end = heads.end * kWidth;
+  const int64_t edges = input.offsets[shape.rows];
   for (int64_t row = 0; row < shape.rows; ++row) {
     BeginRow(input, row, row_width, begin, end, trace.attended, gradient, gradients, of_row);
     const float* attended = trace.attended + row * row_width;
     const int64_t target_at = input.own[row] * both + row_width;
     const float* target = input.projected + target_at;
     for (int64_t e = input.offsets[row]; e < input.offsets[row + 1]; ++e) {
+      const int64_t later = input.edge_source[std::min(e + kEdgesAhead, edges - 1)] * both + begin;
+      Prefetch(input.projected + later, end - begin);
+      Prefetch(gradients.projected + later, end - begin);
       const float* source = input.projected + input.edge_source[e] * both;
       const float* label = input.label + input.edge_label[e] * row_width;
       float* to_source = gradients.projected + input.edge_source[e] * both;

@@ -15,8 +15,11 @@ template <int kWidth>
 inline void RowLogits(const AttentionShape& shape, const AttentionInput& input, int64_t row,
                       float* logits) {
   const int64_t heads = shape.heads, row_width = heads * kWidth, both = 2 * row_width;
+  const int64_t edges = input.offsets[shape.rows];
   const float* target = input.projected + input.own[row] * both + row_width;
   for (int64_t e = input.offsets[row]; e < input.offsets[row + 1]; ++e) {
+    const int64_t later = std::min(e + kEdgesAhead, edges - 1);
+    Prefetch(input.projected + input.edge_source[later] * both, row_width);
     const float* source = input.projected + input.edge_source[e] * both;
     const float* label = input.label + input.edge_label[e] * row_width;
     for (int64_t h = 0; h < heads; ++h) {

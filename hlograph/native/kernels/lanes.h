@@ -33,6 +33,12 @@ using WideLanes = float __attribute__((vector_size(2 * sizeof(Lanes)), aligned(s
 inline const Lanes& At(const float* values) { return *reinterpret_cast<const Lanes*>(values); }
 inline Lanes& At(float* values) { return *reinterpret_cast<Lanes*>(values); }
 
+// Fetches values from memory that are read soon.
+inline void Prefetch(const float* values, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(values + i);
+}
+
 // Written out: of a difference with zeros, GCC makes eight insertions instead of one broadcast.
 inline Lanes Broadcast(float x) { return Lanes{x, x, x, x, x, x, x, x}; }
 
