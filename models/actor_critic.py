@@ -7,6 +7,7 @@ the policy that never had these actions.
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -107,9 +108,10 @@ def sample(log_probs: Tensor, generator: torch.Generator) -> Tensor:
 
     The CPU's generator draws for every device, so a seed means the same on all of them.
     """
-    shares = log_probs.cpu().double().exp().cumsum(1)
-    drawn = torch.rand(len(shares), 1, dtype=torch.float64, generator=generator) * shares[:, -1:]
-    return (shares <= drawn).sum(1)
+    # Of a few rows, an operation of torch takes longer than one of numpy.
+    shares = np.exp(log_probs.numpy(force=True).astype(float)).cumsum(1)
+    drawn = torch.rand(len(shares), 1, dtype=torch.float64, generator=generator).numpy()
+    return torch.from_numpy((shares <= drawn * shares[:, -1:]).sum(1))
 
 
 def _head(width: int, hidden: int, outputs: int, final_gain: float) -> nn.Sequential:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from experiments.evaluate.evaluation import Ended
 from experiments.policies.kind import STOP
@@ -115,7 +114,7 @@ class _Iteration:
 
     def __init__(self, episodes: Episodes, deck: Deck) -> None:
         self._episodes, self._deck = episodes, deck
-        self._rows: list[dict[str, Tensor]] = []
+        self._rows: list[dict[str, np.ndarray]] = []
         self._records: dict[int, TrainingEpisode] = {}
         self.stats = RolloutStats()
         self._begin(range(len(episodes)))
@@ -125,18 +124,18 @@ class _Iteration:
         seen, actions, after = self._episodes.step(
             lambda _, seen: sample(seen.log_probs, generator).tolist()
         )
-        action = torch.tensor(actions)
         transitions = after.values()
+        log_probs = seen.log_probs.numpy()
         row = {
-            "state": torch.tensor(seen.numbers),
-            "context": seen.context,
-            "mask": seen.mask,
-            "value": seen.value,
-            "action": action,
-            "log_prob": seen.log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
-            "reward": torch.tensor([t.reward for t in transitions]),
-            "terminated": torch.tensor([t.terminated for t in transitions]),
-            "truncated": torch.tensor([t.truncated for t in transitions]),
+            "state": np.array(seen.numbers),
+            "context": seen.context.numpy(),
+            "mask": seen.mask.numpy(),
+            "value": seen.value.numpy(),
+            "action": np.array(actions),
+            "log_prob": log_probs[np.arange(len(actions)), actions],
+            "reward": np.array([t.reward for t in transitions], np.float32),
+            "terminated": np.array([t.terminated for t in transitions]),
+            "truncated": np.array([t.truncated for t in transitions]),
         }
         self._fill_next_values(row, after, last)
         self._rows.append(row)
@@ -149,7 +148,10 @@ class _Iteration:
     def rollout(self) -> Rollout:
         """Returns the experience."""
         table = self._episodes.table
-        columns = {name: torch.stack([row[name] for row in self._rows]) for name in self._rows[0]}
+        columns = {
+            name: torch.from_numpy(np.stack([row[name] for row in self._rows]))
+            for name in self._rows[0]
+        }
         return Rollout(states=table.states, keys=table.keys, **columns)
 
     def _begin(self, numbers: Iterable[int]) -> None:
@@ -159,7 +161,7 @@ class _Iteration:
             self._records[number] = TrainingEpisode(benchmarks[number], size, size, number)
 
     def _fill_next_values(
-        self, row: dict[str, Tensor], after: Mapping[int, Transition], last: bool
+        self, row: dict[str, np.ndarray], after: Mapping[int, Transition], last: bool
     ) -> None:
         """Fills in the values of the states after this row's and the previous row's actions.
 
@@ -169,11 +171,12 @@ class _Iteration:
         if self._rows:
             previous = self._rows[-1]
             ended = previous["terminated"] | previous["truncated"]
-            previous["next_value"] = torch.where(ended, previous["next_value"], row["value"])
-        row["next_value"] = torch.zeros(len(after))
+            previous["next_value"] = np.where(ended, previous["next_value"], row["value"])
+        row["next_value"] = np.zeros(len(after), np.float32)
         cut = [n for n, t in after.items() if t.truncated or (last and not t.terminated)]
         if cut:
-            row["next_value"][cut] = self._episodes.evaluate([after[n].state for n in cut]).value
+            values = self._episodes.evaluate([after[n].state for n in cut]).value
+            row["next_value"][cut] = values.numpy()
 
     def _note(self, number: int, transition: Transition) -> None:
         """Adds one step of one environment to the statistics."""
