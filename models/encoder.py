@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -39,6 +41,23 @@ class StateStore(ABC):
         Returns:
             States of each group, together all of them in order, and the nodes it takes.
         """
+
+    @abstractmethod
+    def new_nodes(self, numbers: Sequence[int]) -> np.ndarray:
+        """Returns how many nodes each state has that those before it have not, int64."""
+
+    def parts(self, numbers: Sequence[int], count: int) -> list[Sequence[int]]:
+        """Splits states, in order, into parts that take about equally long to encode.
+
+        Args:
+            numbers: States.
+            count: Parts to form; fewer come back when states are few or uneven. None is empty.
+        """
+        new = self.new_nodes(numbers)
+        middle = new.cumsum() - new / 2
+        part = np.minimum(middle * count / max(new.sum(), 1), count - 1).astype(int)
+        ends = np.searchsorted(part, np.arange(count + 1)).tolist()
+        return [numbers[begin:end] for begin, end in pairwise(ends) if begin < end]
 
 
 class Encoder(nn.Module, ABC):

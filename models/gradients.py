@@ -75,8 +75,7 @@ class MinibatchGradients:
             chosen: States of the minibatch: all transitions that visited them belong to it.
             loss: The loss of some transitions.
         """
-        size = -(-len(chosen) // self._parts)
-        parts = [chosen[first : first + size] for first in range(0, len(chosen), size)]
+        parts = store.parts(chosen, self._parts)
         total = _Part.sum(list(self._map(lambda part: self._part(store, state, part, loss), parts)))
         for parameter, gradient in zip(self.parameters, total.gradients, strict=True):
             parameter.grad = gradient / total.rows

@@ -34,6 +34,10 @@ class CountVectors(StateStore):
         parts = [list(numbers[i : i + budget]) for i in range(0, len(numbers), budget)]
         return [(part, len(part)) for part in parts]
 
+    def new_nodes(self, numbers: Sequence[int]) -> np.ndarray:
+        """Returns ones; see ``StateStore.new_nodes``."""
+        return np.ones(len(numbers), int)
+
     def stacked(self, numbers: Sequence[int]) -> np.ndarray:
         """Returns count vectors, float32 [len(numbers), num_opcodes]."""
         return np.stack([self._vectors[number] for number in numbers])

@@ -103,6 +103,10 @@ class ActionStates(StateStore):
         """Splits states into groups; see ``StateStore.groups``. Actions count as nothing."""
         return self.states.groups(numbers, budget)
 
+    def new_nodes(self, numbers: Sequence[int]) -> np.ndarray:
+        """Returns the nodes that each state adds; see ``StateStore.new_nodes``."""
+        return self.states.new_nodes(numbers)
+
     def actions(self, numbers: Sequence[int]) -> ActionColumns:
         """Returns the actions of some states, on the CPU."""
         features = [self._features[number] for number in numbers]

@@ -209,6 +209,16 @@ class RefinedGraphs(StateStore):
             nodes[-1] += int(new)
         return list(zip(groups, nodes, strict=True))
 
+    def new_nodes(self, numbers: Sequence[int]) -> np.ndarray:
+        """Returns how many distinct nodes each state has that those before it have not, int64."""
+        is_seen = np.zeros(self.refinement.size(self.refinement.rounds), bool)
+        new = np.empty(len(numbers), int)
+        for place, number in enumerate(numbers):
+            colours, _ = self._members[number]
+            new[place] = len(colours) - np.count_nonzero(is_seen[colours])
+            is_seen[colours] = True
+        return new
+
     def members(self, first: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Returns each state's last colours, int32 ascending, and their counts, from `first` on."""
         return self._members[first:]

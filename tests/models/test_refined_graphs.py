@@ -74,6 +74,17 @@ def test_groups_count_what_states_share_once(store, opcode_graph):
         store.groups([0], 0)
 
 
+def test_parts_take_about_as_many_nodes(store, opcode_graph):
+    small, large = opcode_graph([1], []), opcode_graph([2, 3, 4, 5, 6], [(0, 1)])
+    store.add([small, small, large, large, small])
+    assert store.new_nodes([0, 1, 2, 3, 4]).tolist() == [1, 0, 5, 0, 0]
+    assert store.new_nodes([2, 1]).tolist() == [5, 1]
+    assert store.parts([0, 1, 2, 3, 4], 2) == [[0, 1], [2, 3, 4]]
+    assert store.parts([0, 1, 2, 3, 4], 1) == [[0, 1, 2, 3, 4]]
+    assert store.parts([2, 0], 3) == [[2], [0]]
+    assert store.parts([0], 2) == [[0]]
+
+
 def test_merged_stores_hold_the_same_graphs(schema, random_graph):
     graphs = [random_graph(20, 40, seed) for seed in range(5)]
     here, there = (RefinedGraphs(GraphView(schema), 2) for _ in range(2))
