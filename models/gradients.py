@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import torch
@@ -127,10 +128,7 @@ class _Part(NamedTuple):
         if len(addends) == 1:
             return addends[0]
         return cls(
-            [
-                torch.stack(each).sum(0)
-                for each in zip(*(g.gradients for g in addends), strict=True)
-            ],
+            [reduce(torch.add, each) for each in zip(*(g.gradients for g in addends), strict=True)],
             torch.stack([g.terms for g in addends]).sum(0),
             torch.stack([g.largest for g in addends]).max(),
             sum(g.rows for g in addends),
