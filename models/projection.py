@@ -51,5 +51,5 @@ class _Fused(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
         threads = torch.get_num_threads()
-        found = dense.backward(ctx.layer, ctx.rows, array(gradient), threads)
-        return None, *map(torch.from_numpy, found)
+        arrays = dense.backward(ctx.layer, ctx.rows, array(gradient), threads)
+        return None, *map(torch.from_numpy, arrays)
