@@ -57,7 +57,7 @@ def test_a_slower_side_is_named_and_shown_in_a_folder(
 ) -> None:
     Store("known").put(f"{'0' * 24}-close-{machine().key}", ONCE)
     status, out, err = compare(
-        *("own_programs:sorts", "--environment", SLOWLY, "--budget", "20", "--store", "known")
+        *("own_programs:sorts", "--environment", SLOWLY, "--budget", "5", "--store", "known")
     )
     assert status == 1, err
     assert "other takes" in out.splitlines()[0]
