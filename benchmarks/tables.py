@@ -79,23 +79,36 @@ def markdown(result: GroupResult) -> str:
     return "\n\n".join([markdown_table(*rows_of(result)), "\n".join(notes), _made_with(result)])
 
 
-def missed(results: Results) -> str:
-    """Returns a table in Markdown of all aims that were not reached."""
-    rows = [
+def missed(results: Results, before: str = "") -> str:
+    """Returns a table in Markdown of all aims that were not reached.
+
+    Args:
+        results: Results of some groups.
+        before: The table before, whose rows of other groups stay.
+    """
+    headings = ["group", "what", "at", "figure", _AIM]
+    titles = {headings[0], *(result.title for result in results.values())}
+    cells = (line.strip("| ").split(" | ") for line in before.splitlines() if line[:2] == "| ")
+    rows = [row for row in cells if row[0] not in titles]
+    rows += [
         [result.title, figure.row, figure.column, number(figure.value), str(figure.aim)]
         for result in results.values()
         for figure in result.figures
         if figure.missed
     ]
-    if not rows:
-        return "All aims are reached."
-    return markdown_table(["group", "what", "at", "figure", _AIM], rows)
+    return markdown_table(headings, rows) if rows else "All aims are reached."
 
 
 def write_page(results: Results, page: Path) -> None:
-    """Replaces the tables of a page by those of groups, and of the aims that were missed."""
+    """Replaces the tables of a page by those of groups, and their rows of aims that were missed.
+
+    Raises:
+        HloError: The page is not there, or has no marks for a table.
+    """
     tables = {name: markdown(result) for name, result in results.items()}
-    write_parts(tables | {MISSED: missed(results)}, page)
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    before = text.partition(f"<!-- begin: {MISSED} -->")[2].partition("<!-- end -->")[0]
+    write_parts(tables | {MISSED: missed(results, before)}, page)
 
 
 def write_parts(parts: Mapping[str, str], page: Path) -> None:

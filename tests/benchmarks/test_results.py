@@ -76,6 +76,10 @@ def test_what_was_missed_is_listed():
     assert "steps | 8,000" not in missed({"steps": GROUP})
     reached = replace(GROUP, figures=(SPEED,))
     assert missed({"steps": reached}) == "All aims are reached."
+    others = missed({"loop": replace(GROUP, title="Loop")})
+    both = missed({"steps": GROUP}, others)
+    assert both.count("| Loop |") == both.count("| Steps |") == 1
+    assert missed({"steps": reached}, both) == others
 
 
 def test_a_page_is_written_between_its_marks_only(tmp_path):
