@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hlograph.graph.heads import LANES, Heads, HeadWeights
+from hlograph.graph.dense import LANES
+from hlograph.graph.heads import Heads, HeadWeights
 from models.action_axes import ActionAxis
 from models.config import HeadsConfig
 from models.encoder import Encoder, StateStore

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hlograph._native import graphs
 
 LANES = 8
-"""Rows that are normalised have a multiple of this width."""
+"""Rows that are normalised, hidden layers and pooled columns have a multiple of this width."""
 
 Floats = NDArray[np.float32]
 

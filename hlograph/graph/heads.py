@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from hlograph._native import graphs
 
-LANES = 8
-"""Hidden layers have a multiple of this width."""
-
 Floats = NDArray[np.float32]
 
 

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import graphs
-
-LANES = 8
-"""Numbers of columns are multiples of this."""
+from hlograph.graph.dense import LANES
 
 Floats = NDArray[np.float32]
 
