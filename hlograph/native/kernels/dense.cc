@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "hlograph/native/custom_calls/processor.h"
 #include "hlograph/native/kernels/lanes.h"
 
 namespace hlograph {
@@ -86,7 +87,7 @@ HLOGRAPH_FOR_WIDE_PROCESSORS void SumPanelWide(const Factors& of, const Sums& to
 
 // The bits are the same for both.
 void SumPanel(const Factors& of, const Sums& to, int64_t rows) {
-  return IsWideProcessor() ? SumPanelWide(of, to, rows) : SumPanelNarrow(of, to, rows);
+  return HasWideVectors() ? SumPanelWide(of, to, rows) : SumPanelNarrow(of, to, rows);
 }
 
 // Mean of a row, and the inverse of its standard deviation.

@@ -16,11 +16,6 @@
 
 namespace hlograph {
 
-inline bool IsWideProcessor() {
-  static const bool is_wide = __builtin_cpu_supports("x86-64-v4");
-  return is_wide;
-}
-
 // Without wide registers the compiler makes do with narrow ones.
 constexpr int kLanes = 8;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(sizeof(float))));

@@ -1,5 +1,9 @@
 """Fully connected layers, also after layer normalisation, beside formulas in double precision."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -132,3 +136,26 @@ def test_normalised_shapes_that_do_not_fit_are_refused():
         dense.forward(of, drawn(3, INPUTS + 8))
     with pytest.raises(ValueError, match="gradients of the wrong shape"):
         dense.backward(of, rows, drawn(3, OUTPUTS + 1))
+
+
+def test_vectors_of_256_bits_give_the_same_bits():
+    """Both are the same on processors without wider ones."""
+    assert _sums("256") == _sums("512")
+
+
+def _sums(bits: str) -> str:
+    """Returns the bytes of results and gradients that a process with such vectors computes."""
+    program = """
+import numpy as np
+from hlograph.graph import dense
+
+drawn = lambda *shape: np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
+layer = dense.Normalised(drawn(24), drawn(24), 1e-5, drawn(37, 24), drawn(37))
+rows = drawn(101, 24)
+arrays = [dense.forward(layer, rows), *dense.backward(layer, rows, drawn(101, 37))]
+print(b"".join(array.tobytes() for array in arrays).hex())
+"""
+    environment = {**os.environ, "HLOGRAPH_VECTOR_BITS": bits}
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return ran.stdout
