@@ -90,7 +90,8 @@ class CallWorker(PeerWorker):
 
         What a process has allocated and freed before decides whether glibc takes results from its
         heap or, with a page fault for each page, from the system: a call of NPBench's hdiff had no
-        page fault in one process and 5,121 in another. With such a past, processes are alike.
+        page fault in one process and 5,121 in another. Such a past makes processes more alike, not
+        the same: hdiff's still differ.
         """
         while len(self._held) < _HELD:
             prepared = self.prepared()
