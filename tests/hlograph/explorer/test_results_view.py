@@ -93,8 +93,10 @@ def test_all_studies_and_a_table_of_races(visit: Visit, tmp_path: Path):
     assert tabs.count() == len(list((RESULTS / "studies").iterdir()))
     for number in range(tabs.count()):
         tabs.nth(number).click()
-        page.wait_for_selector("[role=tabpanel]:not([hidden])[data-ready]")
-        assert page.locator("[role=tabpanel]:not([hidden]) .table tbody tr").count() > 0
+        # the tab before is shown, and ready, until the address has changed
+        panel = f"[id='{tabs.nth(number).get_attribute('aria-controls')}']"
+        page.wait_for_selector(f"{panel}:not([hidden])[data-ready]")
+        assert page.locator(f"{panel} .table tbody tr").count() > 0
     write_site(tmp_path / "tune", ResultsSite(RESULTS / "tuning").contents)
     page = visit(tmp_path / "tune", color_scheme="dark")
     assert page.locator(".bars tbody tr").count() == 6
