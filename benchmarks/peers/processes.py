@@ -87,14 +87,6 @@ class PeerProcess(InterpreterOwner):
         """
         return self._run(PeerWorker.seconds, calls)
 
-    def hold(self) -> None:
-        """Has the worker hold results of some calls.
-
-        Raises:
-            PeerFailedError: The process ended, or a call failed.
-        """
-        self._run(PeerWorker.hold)
-
     def _run(self, method: Callable[..., R], *args: Any) -> R:
         try:
             return self.call(method, *args)
@@ -187,8 +179,6 @@ def timed_in_turns(
     rest, failures = dict(peers), {}
     while rest:
         try:
-            for process in rest.values():
-                process.hold()
             turns = turns_of([(process, name) for name, process in rest.items()], effort)
         except PeerFailedError as error:
             failures[error.peer] = error.reason

@@ -21,8 +21,6 @@ _LONGEST = 1.0  # seconds after which threads are left awake
 
 _SLOW = 0.1  # seconds from which on a call is not made once more to warm the caches
 
-_HELD = 4  # calls whose results are held
-
 
 @contextmanager
 def plainly() -> Iterator[None]:
@@ -56,10 +54,6 @@ class PeerWorker(ABC):
     def timed(self, calls: int) -> float:
         """Returns the mean seconds of some calls, one after the other."""
 
-    def hold(self) -> None:
-        """Makes calls before any is timed, and may hold their results."""
-        self.timed(1)
-
     def seconds(self, calls: int) -> float:
         """Returns the mean seconds of some calls after an untimed one.
 
@@ -80,25 +74,6 @@ class PeerWorker(ABC):
 
 class CallWorker(PeerWorker):
     """A program that is a function of Python, of whose calls each is timed by itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._held: list[Any] = []
-
-    def hold(self) -> None:
-        """Holds results of some calls, if they are short, as a program holds its arrays.
-
-        What a process has allocated and freed before decides whether glibc takes results from its
-        heap or, with a page fault for each page, from the system: a call of NPBench's hdiff had no
-        page fault in one process and 5,121 in another. Such a past makes processes more alike, not
-        the same: hdiff's still differ.
-        """
-        while len(self._held) < _HELD:
-            prepared = self.prepared()
-            begun = time.perf_counter()
-            self._held.append(self.run(prepared))
-            if time.perf_counter() - begun >= _SLOW:
-                break
 
     @abstractmethod
     def prepared(self) -> Any:

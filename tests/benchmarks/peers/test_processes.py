@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 import time
-import weakref
 
 import pytest
 
@@ -58,28 +57,6 @@ def test_preparing_is_outside_of_the_clock():
             pass
 
     assert Preparing().seconds(2) < 0.02
-
-
-@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 4), (0.15, 1)])
-def test_results_of_short_calls_are_held(seconds, calls):
-    class Result:
-        pass
-
-    made = []
-
-    class Making(CallWorker):
-        def prepared(self):
-            pass
-
-        def run(self, prepared):
-            time.sleep(seconds)
-            result = Result()
-            made.append(weakref.ref(result))
-            return result
-
-    worker = Making()
-    worker.hold()
-    assert [reference() is None for reference in made] == [False] * calls
 
 
 def test_calls_end_when_all_threads_are_asleep():

@@ -22,12 +22,12 @@ class SleepingWorker(CallWorker):
 
 
 class DyingWorker(SleepingWorker):
-    """Ends its process in the ninth call, after those whose results are held."""
+    """Ends its process in the third call."""
 
     calls = 0
 
     def run(self, prepared):
         """Counts the calls."""
         self.calls += 1
-        if self.calls == 9:
+        if self.calls == 3:
             os._exit(7)
