@@ -43,6 +43,7 @@ OTHERS = frozenset(
         "sort-by-permutation-as-scatter",
         "stored-gather-table",
         "stored-repeated-sine",
+        "stored-shared-sum",
         "top-k-by-float-keys",
         "top-k-by-packed-keys",
         "top-k-of-groups",

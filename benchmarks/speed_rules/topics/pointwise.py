@@ -140,6 +140,25 @@ def bitonic(values: jax.Array) -> jax.Array:
     return values
 
 
+def residual(inputs: jax.Array, weights: jax.Array) -> jax.Array:
+    """Returns the gradient of normalised layers that add to their input, by their weights."""
+
+    def normalised(state: jax.Array) -> jax.Array:
+        centred = state - state.mean(-1, keepdims=True)
+        variance = jnp.square(centred).mean(-1, keepdims=True)
+        return centred * lax.rsqrt(variance + 1e-5)
+
+    def loss(weights: jax.Array) -> jax.Array:
+        state = inputs
+        for first, second, third in weights * weights.shape[-1] ** -0.5:
+            inside = normalised(state)
+            state = state + jnp.tanh(inside @ first) * (inside @ second)
+            state = state + jnp.tanh(normalised(state) @ third)
+        return jnp.square(state).mean()
+
+    return jax.grad(loss)(weights)
+
+
 def _pointwise(rng: Random) -> Callable[[jax.Array], jax.Array]:
     functions: list[Callable[[jax.Array], jax.Array]] = [
         jnp.tanh,
@@ -177,6 +196,24 @@ def repeated_values(rng: Random) -> str:
     return lowered(lambda x, y: function(x).reshape(rank_one) * y, array(length), array(*sizes))
 
 
+def shared_sums(rng: Random) -> str:
+    """Draws a sum of several arrays for several users."""
+    number, shape = rng.randint(4, 7), (rng.randint(32, 48), rng.randint(32, 48))
+    join = rng.choice([jnp.add, jnp.subtract, jnp.multiply, jnp.maximum])
+
+    def function(*arrays: jax.Array) -> list[jax.Array]:
+        total = 0.5 * arrays[0]
+        for other in arrays[1:]:
+            total = join(total, other)
+        return [jnp.tanh(total), total.sum(1), jnp.maximum(total, 0.0).sum(0)]
+
+    return lowered(function, *(array(*shape) for _ in range(number)))
+
+
+def _used_twice(value: jax.Array) -> jax.Array:
+    return jnp.tanh(value) * value.sum()
+
+
 PROGRAMS: Programs = {
     "sine-by-polynomial": sines,
     "remainder-by-subtraction": remainders,
@@ -185,6 +222,7 @@ PROGRAMS: Programs = {
     "sine-of-sum": sines_of_sums,
     "stored-gather-table": gathered_values,
     "stored-repeated-sine": repeated_values,
+    "stored-shared-sum": shared_sums,
 }
 
 
@@ -219,5 +257,18 @@ REFUSED: Refused = {
         "exponentials, repeated": program(lambda x, y: jnp.exp(x) * y, "32 64x32"),
         "repeated before the function": program(lambda x, y: jnp.sin(x + y), "32 64x32"),
         "few repetitions": program(lambda x, y: jnp.sin(x) * y, "1024 3x1024"),
+    },
+    "stored-shared-sum": {
+        "three arrays": program(lambda a, b, c: _used_twice(a + b + c), "32x32 32x32 32x32"),
+        "one user": program(
+            lambda a, b, c, d: jnp.tanh(a + b + c + d), "32x32 32x32 32x32 32x32"
+        ),
+        "repeated rows": program(
+            lambda a, b, c, d: _used_twice(a + b + c + d), "32x32 32 32 32x32"
+        ),
+        "few elements": program(lambda a, b, c, d: _used_twice(a + b + c + d), "8x8 8x8 8x8 8x8"),
+        "a costly operation": program(
+            lambda a, b, c, d: _used_twice(jnp.exp(a + b + c + d)), "32x32 32x32 32x32 32x32"
+        ),
     },
 }

@@ -20,6 +20,10 @@ def _rows(pieces: int) -> Callable[[], str]:
     return of(lambda x: x[jnp.array(positions)], "200x3")
 
 
+def _used_twice(value: Any) -> Any:
+    return jnp.tanh(value) * value.sum()
+
+
 def _one_hot(equation: str, *, exact: bool = True) -> Callable[[], str]:
     def function(labels: Any, rows: Any) -> Any:
         classes = jnp.arange(4)
@@ -187,6 +191,14 @@ INDICES = (
         either(
             of(lambda x, y: jnp.sin(x) * y, "32 64x32"),
             of(lambda x, y: jnp.exp(x) * y, "32 64x32"),
+        ),
+    ),
+    Boundary(
+        "stored-shared-sum",
+        "a cheap elementwise operation that reads four arrays, for two users",
+        either(
+            of(lambda a, b, c, d: _used_twice(a + b + c + d), "64x32 64x32 64x32 64x32"),
+            of(lambda a, b, c: _used_twice(a + b + c), "64x32 64x32 64x32"),
         ),
     ),
     Boundary(

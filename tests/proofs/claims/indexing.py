@@ -232,3 +232,19 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     stored = pointwise("sine", reverse(x, "n") if wrong else x)
     repeated = Array({"i": i, "n": n}, x.at)
     yield Equation(pointwise("sine", repeated), Array({"i": i, "n": n}, stored.at))
+
+
+@claim(
+    "stored-shared-sum",
+    conditions="a cheap elementwise operation that reads four arrays, for two users",
+    wrong="the value of another element",
+    argument="The value is computed by a computation that is called: the same operations.",
+)
+def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
+    n = sizes("n", 2)
+    value = array("a", n=n)
+    for name in "bcd":
+        value = value + array(name, n=n)
+    stored = reverse(value, "n") if wrong else value
+    yield Equation(pointwise("f", value), pointwise("f", stored))
+    yield Equation(pointwise("g", value), pointwise("g", stored))

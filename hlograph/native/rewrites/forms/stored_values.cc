@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ using Opcode = xla::HloOpcode;
 constexpr int kStoredDepth = 4;
 constexpr size_t kMaxStored = 16;  // instructions that are computed with a value
 constexpr int64_t kLeastStored = 1024;
+constexpr int kSumDepth = 8;
+constexpr size_t kLeastRead = 4;
 
 // Returns true for operations that take many instructions.
 bool IsCostlyOperation(Opcode opcode) {
@@ -75,13 +78,18 @@ bool IsConstantScalar(const Instruction* value) {
   return value->opcode() == Opcode::kConstant && xla::ShapeUtil::IsScalar(value->shape());
 }
 
+// Returns true for elementwise operations that XLA computes again for each of their users.
+bool IsCheapPointwise(const Instruction* value) {
+  return IsPointwise(value) && !IsCostlyOperation(value->opcode());
+}
+
 // Collects what is computed together with a value, operands first: cheap elementwise operations
 // and broadcasts before it.
 void CollectStored(Instruction* value, int depth, std::vector<Instruction*>& found) {
   if (absl::c_linear_search(found, value)) return;
   for (Instruction* operand : value->operands()) {
-    const bool is_cheap = (IsPointwise(operand) && !IsCostlyOperation(operand->opcode())) ||
-                          IsBroadcast(operand) || IsConstantScalar(operand);
+    const bool is_cheap =
+        IsCheapPointwise(operand) || IsBroadcast(operand) || IsConstantScalar(operand);
     if (is_cheap && depth > 0 && found.size() < kMaxStored) {
       CollectStored(operand, depth - 1, found);
     }
@@ -128,15 +136,49 @@ bool IsRepeated(const Instruction* value, const Instruction* of, int hops) {
   });
 }
 
+// Returns true for an operand with about as many elements as a value, which are no repetitions.
+bool IsLargeOperand(const Instruction* operand, const Instruction* value) {
+  return 2 * SizeOf(operand) >= SizeOf(value) && !IsBroadcast(operand);
+}
+
+// Collects the large arrays that a kernel reads to compute a value, as far as XLA fuses cheap
+// operations into it.
+void CollectRead(const Instruction* value, int depth, std::set<const Instruction*>& seen,
+                 std::set<const Instruction*>& read) {
+  for (const Instruction* operand : value->operands()) {
+    if (!IsLargeOperand(operand, value) || !seen.insert(operand).second) continue;
+    if (depth > 0 && (IsCheapPointwise(operand) || IsRearrangement(operand))) {
+      CollectRead(operand, depth - 1, seen, read);
+    } else {
+      read.insert(operand);
+    }
+  }
+}
+
+// Returns true if one operand alone is large, and shared as well: it is to be stored, not the
+// value.
+bool HasSharedOperand(const Instruction* value) {
+  const Instruction* only = nullptr;
+  for (const Instruction* operand : value->operands()) {
+    if (!IsLargeOperand(operand, value) || operand == only) continue;
+    if (only != nullptr) return false;
+    only = operand;
+  }
+  return only != nullptr && IsCheapPointwise(only) && only->user_count() > 1;
+}
+
 // A value that is stored where its users make it worth it.
 class StoredValue : public FormRule {
  public:
   using Test = bool (*)(const Instruction* value);
 
-  StoredValue(Identity identity, Test is_stored)
-      : FormRule(std::move(identity)), is_stored_(is_stored) {}
+  StoredValue(Identity identity, Test is_stored, Reach reach)
+      : FormRule(std::move(identity)), is_stored_(is_stored), reach_(reach) {}
 
-  Reach reach() const override { return {.operands = kStoredDepth + 2, .users = kUserHops}; }
+  Reach reach() const override { return reach_; }
+
+  static constexpr Reach kOfUsers{.operands = kStoredDepth + 2, .users = 4};
+  static constexpr Reach kOfSums{.operands = kSumDepth + 1, .users = 1};
 
   static bool IsGatheredTable(const Instruction* value) {
     return SizeOf(value) >= kLeastStored && absl::c_any_of(value->users(), [&](const auto* user) {
@@ -145,7 +187,19 @@ class StoredValue : public FormRule {
   }
 
   static bool IsRepeatedSine(const Instruction* value) {
-    return IsTrigonometric(value, kSineDepth) && IsRepeated(value, value, kUserHops);
+    return IsTrigonometric(value, kSineDepth) && IsRepeated(value, value, kOfUsers.users);
+  }
+
+  // XLA computes the sum again for each user, and reads all that was added: in a network whose
+  // layers add to their input, all layers so far.
+  static bool IsSharedSum(const Instruction* value) {
+    if (SizeOf(value) < kLeastStored || value->user_count() < 2 || !IsCheapPointwise(value) ||
+        HasSharedOperand(value)) {
+      return false;
+    }
+    std::set<const Instruction*> seen, read;
+    CollectRead(value, kSumDepth, seen, read);
+    return read.size() >= kLeastRead;
   }
 
  protected:
@@ -156,10 +210,10 @@ class StoredValue : public FormRule {
   Instruction* Build(Instruction* value) const override { return Stored(value); }
 
  private:
-  static constexpr int kUserHops = 4;
   static constexpr int kSineDepth = 2;
 
   Test is_stored_;
+  Reach reach_;
 };
 
 }  // namespace
@@ -170,13 +224,20 @@ const RuleTopic kStoredValueForms(325, [](std::vector<RulePtr>& rules) {
                "Stores a table before it is gathered from, instead of computing each element that "
                "is gathered.",
                Numerics::kExact},
-      StoredValue::IsGatheredTable));
+      StoredValue::IsGatheredTable, StoredValue::kOfUsers));
   rules.push_back(std::make_unique<StoredValue>(
       Identity{"stored-repeated-sine", "B(sin x) = y = sin x; B(y)",
                "Stores sines, cosines or tangents before they are repeated, instead of computing "
                "each repetition.",
                Numerics::kExact},
-      StoredValue::IsRepeatedSine));
+      StoredValue::IsRepeatedSine, StoredValue::kOfUsers));
+  rules.push_back(std::make_unique<StoredValue>(
+      Identity{"stored-shared-sum",
+               "f(a + b + c + d), g(a + b + c + d) = y = a + b + c + d; f(y), g(y)",
+               "Stores what is computed from many arrays before several users, instead of "
+               "computing it again for each.",
+               Numerics::kExact},
+      StoredValue::IsSharedSum, StoredValue::kOfSums));
 });
 
 }  // namespace hlograph
