@@ -197,8 +197,8 @@ def repeated_values(rng: Random) -> str:
 
 
 def shared_sums(rng: Random) -> str:
-    """Draws a sum of several arrays for several users."""
-    number, shape = rng.randint(4, 7), (rng.randint(32, 48), rng.randint(32, 48))
+    """Draws a sum of many arrays for several users."""
+    number, shape = rng.randint(12, 15), (rng.randint(32, 48), rng.randint(32, 48))
     join = rng.choice([jnp.add, jnp.subtract, jnp.multiply, jnp.maximum])
 
     def function(*arrays: jax.Array) -> list[jax.Array]:
@@ -210,8 +210,9 @@ def shared_sums(rng: Random) -> str:
     return lowered(function, *(array(*shape) for _ in range(number)))
 
 
-def _used_twice(value: jax.Array) -> jax.Array:
-    return jnp.tanh(value) * value.sum()
+def _used_twice(*arrays: jax.Array) -> jax.Array:
+    total = sum(arrays[1:], arrays[0])
+    return jnp.tanh(total) * total.sum()
 
 
 PROGRAMS: Programs = {
@@ -259,16 +260,15 @@ REFUSED: Refused = {
         "few repetitions": program(lambda x, y: jnp.sin(x) * y, "1024 3x1024"),
     },
     "stored-shared-sum": {
-        "three arrays": program(lambda a, b, c: _used_twice(a + b + c), "32x32 32x32 32x32"),
-        "one user": program(
-            lambda a, b, c, d: jnp.tanh(a + b + c + d), "32x32 32x32 32x32 32x32"
+        "eleven arrays": program(_used_twice, "32x32 " * 11),
+        "one user": program(lambda *arrays: jnp.tanh(sum(arrays)), "32x32 " * 12),
+        "repeated rows": program(_used_twice, "32x32 " * 11 + "32"),
+        "few elements": program(_used_twice, "8x8 " * 12),
+        "integers": program(
+            lambda *arrays: (sum(arrays) % 7) * (sum(arrays) % 5), "s32:32x32 " * 12
         ),
-        "repeated rows": program(
-            lambda a, b, c, d: _used_twice(a + b + c + d), "32x32 32 32 32x32"
-        ),
-        "few elements": program(lambda a, b, c, d: _used_twice(a + b + c + d), "8x8 8x8 8x8 8x8"),
         "a costly operation": program(
-            lambda a, b, c, d: _used_twice(jnp.exp(a + b + c + d)), "32x32 32x32 32x32 32x32"
+            lambda *arrays: jnp.exp(sum(arrays)) * jnp.exp(sum(arrays)).sum(), "32x32 " * 12
         ),
     },
 }

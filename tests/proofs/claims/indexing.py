@@ -236,14 +236,14 @@ def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
 
 @claim(
     "stored-shared-sum",
-    conditions="a cheap elementwise operation that reads four arrays, for two users",
+    conditions="a cheap elementwise operation that reads twelve arrays, for two users",
     wrong="the value of another element",
     argument="The value is computed by a computation that is called: the same operations.",
 )
 def _(sizes: Sizes, wrong: bool) -> Iterator[Statement]:
     n = sizes("n", 2)
     value = array("a", n=n)
-    for name in "bcd":
+    for name in "bcdefghijkl":
         value = value + array(name, n=n)
     stored = reverse(value, "n") if wrong else value
     yield Equation(pointwise("f", value), pointwise("f", stored))

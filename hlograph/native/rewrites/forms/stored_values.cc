@@ -29,8 +29,9 @@ using Opcode = xla::HloOpcode;
 constexpr int kStoredDepth = 4;
 constexpr size_t kMaxStored = 16;  // instructions that are computed with a value
 constexpr int64_t kLeastStored = 1024;
-constexpr int kSumDepth = 8;
-constexpr size_t kLeastRead = 4;
+constexpr int kSumDepth = 24;
+// With fewer arrays, what is computed again takes about as long as to store it.
+constexpr size_t kLeastRead = 12;
 
 // Returns true for operations that take many instructions.
 bool IsCostlyOperation(Opcode opcode) {
@@ -193,8 +194,8 @@ class StoredValue : public FormRule {
   // XLA computes the sum again for each user, and reads all that was added: in a network whose
   // layers add to their input, all layers so far.
   static bool IsSharedSum(const Instruction* value) {
-    if (SizeOf(value) < kLeastStored || value->user_count() < 2 || !IsCheapPointwise(value) ||
-        HasSharedOperand(value)) {
+    if (!IsFloat(value) || SizeOf(value) < kLeastStored || value->user_count() < 2 ||
+        !IsCheapPointwise(value) || HasSharedOperand(value)) {
       return false;
     }
     std::set<const Instruction*> seen, read;
@@ -232,11 +233,12 @@ const RuleTopic kStoredValueForms(325, [](std::vector<RulePtr>& rules) {
                Numerics::kExact},
       StoredValue::IsRepeatedSine, StoredValue::kOfUsers));
   rules.push_back(std::make_unique<StoredValue>(
-      Identity{"stored-shared-sum",
-               "f(a + b + c + d), g(a + b + c + d) = y = a + b + c + d; f(y), g(y)",
-               "Stores what is computed from many arrays before several users, instead of "
-               "computing it again for each.",
-               Numerics::kExact},
+      Identity{
+          "stored-shared-sum",
+          "f(a + b + ... + n), g(a + b + ... + n) = y = a + ... + n; f(y), g(y)",
+          "Stores what is computed from twelve arrays or more before several users, instead of "
+          "computing it again for each.",
+          Numerics::kExact},
       StoredValue::IsSharedSum, StoredValue::kOfSums));
 });
 
