@@ -4,6 +4,7 @@
     python -m benchmarks.ranking --rates default --worst 20
     python -m benchmarks.ranking --fit hlograph/execution/default_rates.json
     python -m benchmarks.ranking --rates default --errors hlograph/execution/default_errors.json
+    python -m benchmarks.ranking --by network --errors hlograph/profiling/learned_errors.json
 
 Kendall's tau is 1 where the order is the same, 0 where it says nothing. The measured times of the
 speed set are those of ``datasets/speed/times.csv``, and hold for the machine they were taken on.
@@ -41,7 +42,8 @@ from hlograph.execution.rates import Rates, current_rates, default_rates
 from hlograph.optimization.predicting import optimized_by_default
 from hlograph.plans import Program
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
-from hlograph.profiling.kernel_seconds import RatedKernels
+from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
+from hlograph.profiling.learned_seconds import LearnedKernels
 
 if TYPE_CHECKING:
     from hlograph.profiling.calibrating import CalibrationSample
@@ -67,6 +69,9 @@ class RankingConfig:
     """Fit rates first, which takes minutes, and write them to this file."""
     errors: Path | None = None
     """Measure by how much predictions kernel by kernel are off, and write that to this file."""
+    by: Literal["rates", "network"] = "rates"
+    """With --errors: predict kernels by their work and the rates, or by the learned cost model that
+    comes with hlograph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"rates of {rates.machine}")
         times = read_times(config.times)
         if config.errors is not None:
-            pairs = kernel_pairs(times, rates)
+            is_learned = config.by == "network"
+            predict = LearnedKernels.load() if is_learned else RatedKernels(rates, alone=True)
+            pairs = kernel_pairs(times, predict)
             errors = measured_errors(pairs, rates)
             errors.save(config.errors)
             print(report(pairs, config.worst))
-            print(errors_report(errors, recorded_defaults(rates, *CHECKED)))
+            print(errors_report(errors, recorded_defaults(predict, *CHECKED)))
             return 0
         for splits in (TRAINING, HELD_OUT):
             print(f"\n{' and '.join(splits)}:")
@@ -137,9 +144,8 @@ def program_pairs(times: dict[str, float], rates: Rates, splits: Iterable[Split]
     ]
 
 
-def kernel_pairs(times: Mapping[str, float], rates: Rates) -> list[Pair]:
+def kernel_pairs(times: Mapping[str, float], predict: PredictTime) -> list[Pair]:
     """Returns the pairs of the validation programs of the speed set, predicted by kernels."""
-    predict = RatedKernels(rates, alone=True)
     pairs = []
     for of in tqdm([b for b in corpus.load("speed", split="validation") if b.name in times]):
         kernels = kernel_modules(optimized_by_default(Program.of(of.load())))
@@ -159,9 +165,8 @@ class RecordedDefault(NamedTuple):
     kernels: list[tuple[float, float]]
 
 
-def recorded_defaults(rates: Rates, *splits: plan_times.Split) -> list[RecordedDefault]:
+def recorded_defaults(predict: PredictTime, *splits: plan_times.Split) -> list[RecordedDefault]:
     """Returns the defaults in splits of the data set of plan times."""
-    predict = RatedKernels(rates, alone=True)
     found = []
     for split in splits:
         recorded = plan_times.load(split)

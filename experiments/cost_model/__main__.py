@@ -2,6 +2,7 @@
 
     python -m experiments.cost_model record --split train --plans 100 --out runs/plan-times
     python -m experiments.cost_model train --seeds 0 1 2
+    python -m experiments.cost_model train --seeds --bank runs/kernel_times
     python -m experiments.cost_model effects --splits train validation
 
 A recording that was interrupted goes on with --out FOLDER.
@@ -140,13 +141,16 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.examples import load_data
     from experiments.cost_model.model import new_model, weights_of
 
-    data = load_data(config.data, config.learn_from, config.bank)
+    data = load_data(config.data, config.learn_from, config.bank, config.splits)
     weights_of(new_model(data.columns, config.model), data.columns)  # fails before the training
     comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:
         model = comparison.trained(config.training, seed)
         weights_of(model, data.columns).save(folder / f"cost-model-seed{seed}.weights")
+        write_text_atomically(folder / "cost-model.md", comparison.page())
+    if config.bank is not None:
+        comparison.grown(config.trees).save(folder / "kernel_trees.npz")
         write_text_atomically(folder / "cost-model.md", comparison.page())
     return [comparison.table()]
 

@@ -19,12 +19,14 @@ from experiments.cost_model.ranking import (
     kendall_tau,
     ranking,
 )
-from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from experiments.cost_model.training import train
+from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.results import markdown_table
 from hlograph.corpus.plan_times import PlanTime
 from hlograph.profiling.kernel_inputs import NUMBERS
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
+from hlograph.profiling.kernel_trees import KernelTreeWeights
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 from models.graph_view import GraphView
@@ -149,6 +151,23 @@ class CostModelComparison:
             for program in data.held_out
         }
         return model
+
+    def grown(self, config: TreesConfig, seed: int = 0) -> KernelTreeWeights:
+        """Grows gradient-boosted trees, adds them to the comparison, and returns them.
+
+        Args:
+            config: Their settings.
+            seed: Seed of what they draw.
+        """
+        held_out = self._data.held_out
+        learning = TreeLearning(self._data, config, seed)
+        weights = learning.weights()
+        predicted = learning.predicted_seconds(weights.seconds, held_out)
+        self._rankings["gradient-boosted trees"] = {
+            program.name: ranking(seconds, log_seconds(program.plans))
+            for program, seconds in zip(held_out, predicted, strict=True)
+        }
+        return weights
 
     def table(self) -> str:
         """Returns the table of models as Markdown."""

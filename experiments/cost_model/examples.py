@@ -291,20 +291,21 @@ def load_data(
     folder: Path | None = None,
     learn_from: Sequence[plan_times.Split] = ("train",),
     bank: Path | None = None,
+    compare_on: Sequence[plan_times.Split] = ("validation", "test"),
 ) -> Data:
     """Loads the data set of plan times as examples.
 
     Args:
         folder: Folder of the data set; None takes the one of the corpus.
-        learn_from: Splits to learn from. Those that models are compared on are ``validation`` and
-            ``test``.
+        learn_from: Splits to learn from.
         bank: Folder of a bank of kernels, whose train split is learned from, too.
+        compare_on: Splits to compare models on.
 
     Raises:
         HloError: There is no data set.
     """
     learned = plan_times.load(*learn_from, folder=folder)
-    others = plan_times.load("validation", "test", folder=folder)
+    others = plan_times.load(*compare_on, folder=folder)
     alone = kernel_times.load("train", folder=bank) if bank else KernelTimes((), ())
     tables = Tables.of(learned.plans, alone.measured)
     training, held_out = (

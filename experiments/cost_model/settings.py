@@ -104,21 +104,38 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class TreesConfig:
+    """Settings of gradient-boosted trees."""
+
+    rounds: int = 400
+    """Number of trees."""
+    leaves: int = 63
+    """Largest number of leaves of a tree."""
+    learning_rate: float = 0.05
+    """Share of what a tree learns that is added."""
+
+
+@dataclass(frozen=True)
 class TrainCostModelConfig:
     """Trains the cost model, and compares it with others on families that it has not seen.
 
     It learns from the train split of the data set of plan times, and is compared on validation and
-    test. Each seed's model is saved.
+    test. Each seed's model is saved. With --bank, trees are grown, too.
     """
 
     seeds: tuple[int, ...] = (0,)
-    """Seeds; each trains a model."""
+    """Seeds; each trains a model. None trains none."""
     data: Path | None = None
     """Folder of the data set; None takes the one of the corpus."""
     learn_from: tuple[LearningSplit, ...] = ("train",)
     """Splits to learn from."""
+    splits: tuple[plan_times.Split, ...] = ("validation", "test")
+    """Splits to compare on."""
     bank: Path | None = None
     """Folder of a bank of kernels, of which the train split is learned from, too."""
+    trees: TreesConfig = field(default_factory=TreesConfig)
+    """Settings of gradient-boosted trees, which need --bank. They are saved as kernel_trees.npz;
+    those that come with hlograph are in hlograph/profiling."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

@@ -159,4 +159,8 @@ def save_provenance(config: "DataclassInstance", folder: Path) -> None:
 
 def published_provenance(folder: Path) -> dict[str, Any]:
     """Returns what ``save_provenance`` wrote, without the path of the folder on this machine."""
-    return json.loads((folder / "made.json").read_text().replace(str(folder), folder.name))
+    text = (folder / "made.json").read_text()
+    recorded = json.loads(text).get("settings", {}).get("out")
+    for path in sorted({str(folder), str(folder.resolve()), recorded or ""} - {""}, key=len)[::-1]:
+        text = text.replace(path, folder.name)
+    return json.loads(text)

@@ -28,7 +28,8 @@ from experiments.kernel_bank.settings import (
     RecordKernelsConfig,
 )
 from hlograph.errors import HloError
-from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.storage.atomic_write import write_bytes_atomically, write_text_atomically
+from hlograph.storage.provenance import provenance
 
 if TYPE_CHECKING:
     from experiments.kernel_bank.collecting import Progress
@@ -118,7 +119,13 @@ def _compared(config: CompareConfig) -> str:
     from hlograph.corpus import kernel_times
 
     learned = kernel_times.load("train", folder=config.data)
-    return compared(learned, kernel_times.load(*config.splits, folder=config.data), config)
+    held_out = kernel_times.load(*config.splits, folder=config.data)
+    result = compared(learned, held_out, config)
+    if config.page:
+        page, picture = result.page(provenance()["command"])
+        write_bytes_atomically(config.page.with_name(f"{picture.name}.svg"), picture.svg())
+        write_text_atomically(config.page, page)
+    return result.tables()
 
 
 def _chosen(config: ChooseConfig) -> str:

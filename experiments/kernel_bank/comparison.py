@@ -25,6 +25,9 @@ TOP = (1, 5, 10)
 _LEAST_VARIANTS = 3
 _PERCENTILES = (50, 75, 90, 95, 99)
 _SECONDS = "seconds off by a factor of, at {}"
+RATES = "rates of work"
+"""Name of the baseline that predicts seconds by amounts of work (``hlograph.execution.rates``)."""
+
 # Other predictions whose numbers are no seconds are these.
 GAINS = "decisions alone"
 """End of the names of predictions that see the default and the decision alone."""
@@ -55,7 +58,7 @@ def baselines(times: KernelTimes) -> dict[str, Predicted]:
         "no model": sums(lambda numbers: 0.0),
         "number of instructions": sums(lambda numbers: math.expm1(numbers["log_instructions"])),
         "roofline of XLA's cost analysis": sums(_roofline),
-        "rates of work": sums(lambda numbers: math.exp(numbers["log_alone"])),
+        RATES: sums(lambda numbers: math.exp(numbers["log_alone"])),
     }
 
 

@@ -1,4 +1,4 @@
-"""Models that learn from the bank, and their predictions for the variants of other kernels."""
+"""Networks that learn from the bank, and their predictions for the variants of other kernels."""
 
 from __future__ import annotations
 
@@ -24,30 +24,20 @@ from experiments.cost_model.examples import (
 from experiments.cost_model.model import new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import Batch, log_gains, train
+from experiments.cost_model.trees import by_program, decided_in
 from hlograph.corpus.kernel_times import KernelTimes
-from hlograph.errors import MissingExtraError
-from hlograph.graph.vocabulary import OPCODES
-from hlograph.profiling.kernel_inputs import NUMBERS, KernelInputs, kernel_inputs
+from hlograph.profiling.kernel_inputs import kernel_inputs
 from models.config import CostModelConfig
 from models.cost_model import CostModel
 
 Predicted = list[NDArray[np.float64]]
 """A number for each variant of each kernel that grows with its seconds."""
 
+_RIDGE = 3.0
+"""Examples without an effect that are added to those of each word."""
+
 # Kernels whose variants are predicted at once.
 _AT_ONCE = 256
-_TREES = {
-    "objective": "huber",
-    "learning_rate": 0.05,
-    "num_leaves": 31,
-    "min_data_in_leaf": 10,
-    "feature_fraction": 0.5,
-    "bagging_fraction": 0.8,
-    "bagging_freq": 1,
-    "deterministic": True,
-    "verbosity": -1,
-}
-_ROUNDS = 400
 
 
 class Network(NamedTuple):
@@ -63,6 +53,9 @@ class BankLearning:
     Args:
         learned: Kernels to learn from.
         held_out: Kernels to predict, of the same data set.
+
+    Attributes:
+        data: All of them as examples.
     """
 
     def __init__(self, learned: KernelTimes, held_out: KernelTimes) -> None:
@@ -70,14 +63,15 @@ class BankLearning:
         measured = [*learned.measured, *held_out.measured]
         numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
         place = {number: place for place, number in enumerate(sorted(numbers))}
-        self._inputs = [kernel_inputs(learned.kernels[number]) for number in place]
+        texts = [learned.kernels[number] for number in place]
+        self._inputs = [kernel_inputs(text) for text in texts]
         tables = Tables.of((), learned.measured)
         training, self._examples = (
             alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
             for times in (learned, held_out)
         )
         self.data = Data(
-            (),
+            texts,
             training,
             self._examples,
             TableColumns(tables.flags.columns, tables.decisions.columns),
@@ -160,47 +154,9 @@ class BankLearning:
 
         return self._predicted(network, self._examples, of_batch)
 
-    def boosted_trees(self, seed: int) -> Predicted:
-        """Returns the seconds that gradient-boosted trees predict by hand-made features.
-
-        These are the numbers and the opcodes of a kernel, and the flags.
-        """
-        MissingExtraError.check("paper", "lightgbm")
-        import lightgbm
-
-        batch = Batch.of(self.data.training)
-        known = batch.rows.log_seconds.isfinite().numpy()
-        features, prior = self._features(self.data.training)
-        target = batch.rows.log_seconds.numpy() - prior
-        dataset = lightgbm.Dataset(features[known], target[known])
-        threads = torch.get_num_threads()
-        trees = lightgbm.train({**_TREES, "seed": seed, "num_threads": threads}, dataset, _ROUNDS)
-        features, prior = self._features(self._examples)
-        log_seconds = torch.from_numpy(np.asarray(trees.predict(features)) + prior)
-        plans = Batch.of(self._examples).plans
-        summands = (log_seconds[plans.row] + plans.log_calls).exp()
-        seconds = torch.zeros(plans.num_plans, dtype=torch.float64).index_add(
-            0, plans.plan, summands
-        )
-        counts = [len(program.plans) for program in self._examples]
-        return [part.numpy() for part in seconds.split(counts)]
-
     @cached_property
     def _numbers(self) -> Tensor:
         return torch.from_numpy(np.stack([kernel.numbers for kernel in self._inputs]))
-
-    @cached_property
-    def _opcodes(self) -> NDArray[np.float64]:
-        return np.stack([_opcodes(kernel) for kernel in self._inputs])
-
-    def _features(
-        self, examples: Sequence[ProgramExamples]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Returns the features of the rows of examples, and their predicted seconds by rates."""
-        plans = Batch.of(examples).plans
-        numbers = self._numbers[plans.kernel].double().numpy()
-        parts = (numbers, self._opcodes[plans.kernel], self.data.flags[plans.flags].numpy())
-        return np.concatenate(parts, axis=1), numbers[:, NUMBERS.index("log_alone")]
 
     @torch.inference_mode()
     def _predicted(
@@ -220,6 +176,24 @@ class BankLearning:
         return predicted
 
 
-def _opcodes(kernel: KernelInputs) -> NDArray[np.float64]:
-    counts = np.bincount(kernel.nodes[:, 1].astype(np.int64), minlength=len(OPCODES) + 1)
-    return np.log1p(counts)
+def gains_of_words(data: Data) -> Predicted:
+    """Returns the predicted seconds of variants in those of the default, by the decisions alone.
+
+    It is a ridge regression of the logarithms of ratios over the words of decisions: what each word
+    brings on average, whatever the kernel.
+
+    Args:
+        data: Kernels to learn from, and to predict.
+    """
+    batch = Batch.of(data.training)
+    decided = decided_in(batch)
+    words = _words(data, batch)[decided]
+    regular = words.T @ words + _RIDGE * np.eye(words.shape[1])
+    of_words = np.linalg.solve(regular, words.T @ batch.log_ratios.double().numpy()[decided])
+    log_gains = _words(data, Batch.of(data.held_out)) @ of_words
+    return by_program(np.exp(-log_gains), data.held_out)
+
+
+def _words(data: Data, batch: Batch) -> NDArray[np.float64]:
+    assert batch.alone is not None
+    return data.decisions.double().numpy()[batch.alone.decisions.numpy()]

@@ -4,41 +4,128 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.results import markdown_table
-from experiments.kernel_bank.comparison import GAINS, baselines, errors, table
-from experiments.kernel_bank.learned import BankLearning, Predicted
+from experiments.kernel_bank.comparison import GAINS, RATES, baselines, errors, table
+from experiments.kernel_bank.learned import BankLearning, Predicted, gains_of_words
 from experiments.kernel_bank.settings import CompareConfig
+from experiments.kernel_bank.worst import kinds_table, misses, misses_picture, misses_table
+from experiments.paper.report.pictures import Picture
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.errors import HloError
 
-_ENSEMBLE = "ensemble of networks"
+_TREES, _ENSEMBLE = "gradient-boosted trees", "ensemble of networks"
 _PARTS = 4
 
+_SHOWN = 20
+_BY_KIND = (RATES, _TREES, _ENSEMBLE)
+_PAGE = """\
+# Predictions of kernels
 
-def compared(learned: KernelTimes, held_out: KernelTimes, config: CompareConfig) -> str:
-    """Returns the tables of all models as Markdown.
+What models predict of {kernels:,} kernels of families that they have not seen, and where they are
+wrong ([cost-model.md](cost-model.md#a-bank-of-kernels)). This command makes the page:
+
+```sh
+{command}
+```
+
+Kendall's tau, clear pairs and slowdowns are of the order of a kernel's variants: means over
+families, with intervals over them. Seconds are those of all variants. *Decisions alone* see the
+default and what is decided, not what jaxlib made of it.
+
+{tables}
+
+## By kind of kernel
+
+The factor by which seconds are off, for half of the variants and for nine of ten of them.
+
+{kinds}
+
+## The worst
+
+The {shown} kernels whose defaults are predicted worst by the ensemble of networks, one of each
+kernel that they were drawn from. A picture shows the largest computation of each, operands in
+grey; its title has the ratio of predicted to measured seconds.
+
+![{alt}]({file})
+
+{misses}
+"""
+
+
+class Compared(NamedTuple):
+    """Models that were compared on kernels that were held out.
+
+    Attributes:
+        times: The kernels.
+        predictions: Predictions for their variants, by the name of the model.
+        members: Those of the networks of all seeds.
+    """
+
+    times: KernelTimes
+    predictions: Mapping[str, Predicted]
+    members: Sequence[Predicted]
+
+    def tables(self) -> str:
+        """Returns the table of models, and one of the doubt of several networks, as Markdown."""
+        parts = [table(self.times.measured, self.predictions)]
+        if len(self.members) > 1:
+            parts.append(_doubt_table(self.times.measured, self.members))
+        return "\n\n".join(parts)
+
+    def page(self, command: str) -> tuple[str, Picture]:
+        """Returns a page about the models as Markdown, and its picture.
+
+        Args:
+            command: Command that made it.
+
+        Raises:
+            HloError: No networks were trained.
+        """
+        if not self.members:
+            raise HloError("expected --seeds of networks whose errors the page shows, got none")
+        found = misses(self.times, self.predictions[_ENSEMBLE])[:_SHOWN]
+        picture = misses_picture(found)
+        return _PAGE.format(
+            command=command,
+            tables=self.tables(),
+            kernels=len(self.times.measured),
+            kinds=kinds_table(self.times, {name: self.predictions[name] for name in _BY_KIND}),
+            shown=len(found),
+            alt=picture.alt,
+            file=f"{picture.name}.svg",
+            misses=misses_table(self.times, found),
+        ), picture
+
+
+def compared(learned: KernelTimes, held_out: KernelTimes, config: CompareConfig) -> Compared:
+    """Returns the predictions of all models for kernels that were held out.
 
     Args:
         learned: Kernels to learn from.
         held_out: Kernels to compare on.
         config: Settings.
     """
-    measured, predictions = held_out.measured, baselines(held_out)
+    predictions = baselines(held_out)
     if not config.seeds:
-        return table(measured, predictions)
+        return Compared(held_out, predictions, ())
     learning = BankLearning(learned, held_out)
-    predictions["gradient-boosted trees"] = learning.boosted_trees(0)
+    trees, examples = TreeLearning(learning.data, config.trees), learning.data.held_out
+    predictions |= {
+        _TREES: trees.predicted_seconds(trees.seconds(), examples),
+        f"{_TREES}, {GAINS}": trees.predicted_gains(trees.gains(), examples),
+        f"mean of each word, {GAINS}": gains_of_words(learning.data),
+    }
     networks = dict(_networks(learning, config))
     members = [networks[f"network, seed {seed}"] for seed in config.seeds]
     predictions |= networks | {_ENSEMBLE: ensemble(members)}
     if config.ablations:
         predictions |= _ablations(learning, config)
-    parts = [table(measured, predictions)]
-    if len(members) > 1:
-        parts.append(_doubt_table(measured, members))
-    return "\n\n".join(parts)
+    return Compared(held_out, predictions, members)
 
 
 def _networks(learning: BankLearning, config: CompareConfig) -> Iterator[tuple[str, Predicted]]:

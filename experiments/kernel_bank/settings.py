@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from hlograph.corpus.kernel_times import Split
 from models.config import CostModelConfig
 
@@ -72,6 +72,11 @@ class CompareConfig:
     ablations: bool = False
     """True also compares networks that lack the graph's edges, its nodes' features, or kernels of
     other sizes to learn from."""
+    page: Path | None = None
+    """File to write as a page about the models, with the kernels that are predicted worst and, in
+    its folder, a picture of them."""
+    trees: TreesConfig = field(default_factory=TreesConfig)
+    """Settings of gradient-boosted trees."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training of networks."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

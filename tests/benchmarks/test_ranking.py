@@ -17,6 +17,7 @@ from benchmarks.ranking import (
 from hlograph import corpus
 from hlograph.execution.prediction_errors import default_errors
 from hlograph.execution.rates import default_rates
+from hlograph.profiling.kernel_seconds import RatedKernels
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_report():
 def test_pairs_by_kernels_are_of_validation_programs_as_predicted():
     name = "decomposition/svd/n96-d64"
     times = {name: 6e-4, "albert/l6-h256-a4-cls/forward-b2-s128": 0.018}  # the latter is of train
-    (pair,) = kernel_pairs(times, default_rates())
+    (pair,) = kernel_pairs(times, RatedKernels(default_rates(), alone=True))
     benchmark = next(b for b in corpus.load("speed", split="validation") if b.name == name)
     prediction = hlograph.predict(benchmark.load(), rates=default_rates())
     assert pair.predicted == pytest.approx(prediction.seconds)
@@ -52,7 +53,7 @@ def test_pairs_by_kernels_are_of_validation_programs_as_predicted():
 
 
 def test_recorded_defaults_are_within_the_interval_that_comes_with_hlograph():
-    defaults = recorded_defaults(default_rates(), "validation", "small")
+    defaults = recorded_defaults(RatedKernels(alone=True), "validation", "small")
     errors = default_errors()
     pairs = [default.pair for default in defaults]
     inside = [errors.low <= pair.measured / pair.predicted <= errors.high for pair in pairs]

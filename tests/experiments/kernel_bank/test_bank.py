@@ -114,4 +114,5 @@ def test_kernels_that_became_held_out_ones_are_not_packed(bank, tmp_path):
     (folder / "recordings.jsonl").write_text(text)
     assert main(["pack", "--folders", str(folder), "--out", str(tmp_path / "out")]) == 0
     assert not kernel_times.load("train", folder=tmp_path / "out").measured
+    assert str(bank[0]) not in (tmp_path / "out" / "made.json").read_text()
     assert len(kernel_times.load("test", folder=tmp_path / "out").measured) == 1

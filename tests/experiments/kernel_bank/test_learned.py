@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.settings import TrainingConfig, TreesConfig
+from experiments.cost_model.trees import TreeLearning
 from experiments.kernel_bank.comparison import errors
-from experiments.kernel_bank.learned import BankLearning
+from experiments.kernel_bank.learned import BankLearning, gains_of_words
 from experiments.kernel_bank.networks import compared, doubts, ensemble
 from experiments.kernel_bank.settings import CompareConfig
+from hlograph.errors import HloError
 from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS, seconds_of
 from tests.experiments.kernel_bank.data import DECISIONS, bank
@@ -41,8 +43,19 @@ def test_a_network_learns_seconds(learning, network):
 
 
 def test_trees_learn_seconds(learning):
-    off = np.array(errors(learning.held_out.measured, learning.boosted_trees(0)))
+    trees = TreeLearning(learning.data, TreesConfig())
+    predicted = trees.predicted_seconds(trees.seconds(), learning.data.held_out)
+    off = np.array(errors(learning.held_out.measured, predicted))
     assert np.abs(off[:, :2]).mean() < 0.3
+
+
+def test_trees_and_words_learn_what_decisions_bring(learning):
+    expected = [1.0, *(factor for _, factor in DECISIONS.values())]
+    trees = TreeLearning(learning.data, TreesConfig())
+    of_trees = trees.predicted_gains(trees.gains(), learning.data.held_out)
+    for gains in (of_trees, gains_of_words(learning.data)):
+        for predicted in gains:
+            np.testing.assert_allclose(np.log(predicted), np.log(expected), atol=0.15)
 
 
 def test_parts_of_the_kernels_are_learned(learning):
@@ -64,11 +77,13 @@ def test_all_models_are_compared():
     config = CompareConfig(
         seeds=(0, 1), ablations=True, training=TrainingConfig(epochs=2), model=SHAPE
     )
-    models, doubt = compared(bank(20, 0), bank(9, 1, "b"), config).split("\n\n")
+    result = compared(bank(20, 0), bank(9, 1, "b"), config)
+    models, doubt = result.tables().split("\n\n")
     names = [row.split("|")[1].strip() for row in models.splitlines()[2:]]
     assert names == [
         *("no model", "number of instructions", "roofline of XLA's cost analysis"),
-        *("rates of work", "gradient-boosted trees"),
+        *("rates of work", "gradient-boosted trees", "gradient-boosted trees, decisions alone"),
+        "mean of each word, decisions alone",
         *("network, seed 0", "network, seed 0, decisions alone"),
         *("network, seed 1", "network, seed 1, decisions alone", "ensemble of networks"),
         *("without edges", "op counts, same trunk", "without scaled kernels"),
@@ -76,3 +91,9 @@ def test_all_models_are_compared():
     ]
     assert models.splitlines()[-1].split("|")[2].strip() == "1.000"
     assert sum(int(row.split("|")[2]) for row in doubt.splitlines()[2:]) == 36
+    page, picture = result.page("python -m experiments.kernel_bank compare")
+    assert models in page
+    assert f"({picture.name}.svg)" in page
+    assert picture.svg().startswith(b"<?xml")
+    with pytest.raises(HloError, match="--seeds"):
+        result._replace(members=()).page("")

@@ -12,6 +12,7 @@ void BindDense(nanobind::module_& m);
 void BindPooling(nanobind::module_& m);
 void BindEncoder(nanobind::module_& m);
 void BindHeads(nanobind::module_& m);
+void BindTrees(nanobind::module_& m);
 
 }  // namespace hlograph
 

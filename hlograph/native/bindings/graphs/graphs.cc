@@ -11,4 +11,5 @@ NB_MODULE(_graphs, m) {
   hlograph::BindDense(m);
   hlograph::BindEncoder(m);
   hlograph::BindHeads(m);
+  hlograph::BindTrees(m);
 }

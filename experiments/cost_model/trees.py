@@ -1,0 +1,206 @@
+"""Gradient-boosted trees (LightGBM) that learn the seconds of kernels, and gains of decisions.
+
+LightGBM is from Ke et al. 2017, "LightGBM: a highly efficient gradient boosting decision tree".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from experiments.cost_model.examples import Data, ProgramExamples
+from experiments.cost_model.settings import TreesConfig
+from experiments.cost_model.training import Batch
+from hlograph.errors import MissingExtraError
+from hlograph.profiling.kernel_trees import (
+    KernelTreeWeights,
+    Trees,
+    TreeSum,
+    feature_names,
+    features_of,
+    log_rated,
+    of_gains,
+    of_seconds,
+)
+from hlograph.storage.machine import machine
+
+Floats = NDArray[np.float64]
+
+_OUTSIDE = 1e-5
+"""Seconds of a run outside of its kernels."""
+
+_SETTINGS = {
+    "objective": "huber",
+    "min_data_in_leaf": 10,
+    "feature_fraction": 0.5,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "deterministic": True,
+    "verbosity": -1,
+}
+# Within programs, kernels that take longer weigh more. One of no time should not be wrong by orders
+# of magnitude either.
+_LEAST_WEIGHT = 0.01
+_AT_ONCE = 1024
+
+
+class TreeLearning:
+    """Trees that learn from examples.
+
+    Args:
+        data: The examples.
+        config: Settings of the trees.
+        seed: Seed of what they draw.
+
+    Raises:
+        MissingExtraError: LightGBM is not installed.
+    """
+
+    def __init__(self, data: Data, config: TreesConfig, seed: int = 0) -> None:
+        MissingExtraError.check("paper", "lightgbm")
+        self.data, self._config, self._seed = data, config, seed
+        starts = range(0, len(data.kernels), _AT_ONCE)
+        parts = [features_of(data.kernels[first : first + _AT_ONCE]) for first in starts]
+        self._features = np.concatenate(parts)
+
+    def seconds(self) -> Trees:
+        """Grows trees for the factor by which the seconds of kernels by rates are off."""
+        parts = []
+        for examples in _whole_and_alone(self.data.training):
+            batch = Batch.of(examples)
+            log_seconds = batch.rows.log_seconds.double().numpy()
+            timed = np.isfinite(log_seconds)
+            rows, prior = self._of_seconds(batch)
+            weights = np.ones(len(rows))
+            if batch.alone is None:
+                weights = np.sqrt(batch.rows.weight.double().numpy()) + _LEAST_WEIGHT
+            parts.append((rows[timed], (log_seconds - prior)[timed], weights[timed]))
+        return self._grown(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def gains(self) -> Trees:
+        """Grows trees for the gains of decisions about kernels, which see the default alone."""
+        _, alone = _whole_and_alone(self.data.training, empty=True)
+        batch = Batch.of(alone)
+        decided = decided_in(batch)
+        log_ratios = batch.log_ratios.double().numpy()[decided]
+        return self._grown(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))
+
+    def weights(self) -> KernelTreeWeights:
+        """Grows all trees."""
+        return KernelTreeWeights(
+            feature_names(),
+            self.data.columns.flags,
+            self.data.columns.decisions,
+            _OUTSIDE,
+            machine(),
+            self.seconds(),
+            self.gains(),
+        )
+
+    def predicted_seconds(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
+        """Returns the predicted seconds of the plans, or variants, of each example."""
+        batch = Batch.of(examples)
+        rows, prior = self._of_seconds(batch)
+        log_seconds = prior + TreeSum(trees, rows.shape[1])(rows)
+        plans = batch.plans
+        summands = np.exp(log_seconds[plans.row.numpy()] + plans.log_calls.double().numpy())
+        seconds = np.bincount(plans.plan.numpy(), summands, plans.num_plans)
+        outside = 0.0 if batch.alone else _OUTSIDE
+        return by_program(np.asarray(outside + seconds, np.float64), examples)
+
+    def predicted_gains(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
+        """Returns the predicted seconds of the variants of each example in those of the default."""
+        batch = Batch.of(examples)
+        rows = self._of_gains(batch)
+        log_gains = np.where(decided_in(batch), TreeSum(trees, rows.shape[1])(rows), 0.0)
+        return by_program(np.exp(-log_gains), examples)
+
+    def _of_seconds(self, batch: Batch) -> tuple[Floats, Floats]:
+        """Returns what trees see of the rows of a batch, and their log seconds by rates."""
+        features = self._features[batch.plans.kernel.numpy()]
+        flags = _numbers(self.data.flags)[batch.plans.flags.numpy()]
+        return of_seconds(features, flags, batch.alone is not None), log_rated(features)
+
+    def _of_gains(self, batch: Batch) -> Floats:
+        """Returns what trees see of the plans of a batch: the default, and the decisions."""
+        assert batch.alone is not None
+        features = self._features[batch.plans.kernel.numpy()]
+        plan, row = batch.plans.plan.numpy(), batch.plans.row.numpy()
+        log_seconds = log_rated(features)[row] + batch.plans.log_calls.double().numpy()
+        longest = np.zeros(batch.plans.num_plans, np.int64)
+        order = np.argsort(log_seconds, kind="stable")
+        longest[plan[order]] = row[order]  # the last one of a plan stays
+        total = np.log(np.bincount(plan, np.exp(log_seconds), len(longest)))
+        kernels = np.bincount(plan, minlength=len(longest)).astype(np.float64)
+        first = batch.first.numpy()
+        decisions = _numbers(self.data.decisions)[batch.alone.decisions.numpy()]
+        return of_gains(features[longest[first]], total[first], kernels[first], decisions)
+
+    def _grown(self, rows: Floats, target: Floats, weights: Floats) -> Trees:
+        import lightgbm
+
+        config = self._config
+        settings = {
+            **_SETTINGS,
+            "learning_rate": config.learning_rate,
+            "num_leaves": config.leaves,
+            "seed": self._seed,
+            "num_threads": torch.get_num_threads(),
+        }
+        dataset = lightgbm.Dataset(rows, target, weight=weights)
+        return trees_of(lightgbm.train(settings, dataset, config.rounds))
+
+
+def trees_of(booster: Any) -> Trees:
+    """Returns the trees of a booster of LightGBM, over features without missing values."""
+    branches: list[tuple[int, float]] = []
+    children: list[list[int]] = []
+    leaves: list[float] = []
+
+    def add(node: dict[str, Any]) -> int:
+        if "leaf_value" in node:
+            leaves.append(node["leaf_value"])
+            return ~(len(leaves) - 1)
+        place = len(branches)
+        branches.append((node["split_feature"], node["threshold"]))
+        children.append([0, 0])
+        children[place] = [add(node["left_child"]), add(node["right_child"])]
+        return place
+
+    roots = [add(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
+    features, thresholds = zip(*branches, strict=True) if branches else ((), ())
+    return Trees(
+        np.array(features, np.int32),
+        np.array(thresholds, np.float64),
+        np.array(children, np.int32).reshape(-1, 2),
+        np.array(leaves, np.float64),
+        np.array(roots, np.int32),
+    )
+
+
+def decided_in(batch: Batch) -> NDArray[np.bool_]:
+    """Returns True for the variants of kernels that are not jaxlib's default."""
+    return (batch.first != torch.arange(len(batch.first))).numpy()
+
+
+def by_program(values: Floats, examples: Iterable[ProgramExamples]) -> list[Floats]:
+    """Returns the numbers of the plans of each example."""
+    counts = [program.batch.num_plans for program in examples]
+    return np.split(values, np.cumsum(counts)[:-1])
+
+
+def _whole_and_alone(
+    examples: Sequence[ProgramExamples], *, empty: bool = False
+) -> list[list[ProgramExamples]]:
+    """Returns whole programs, and kernels alone; without ``empty`` those of which there are any."""
+    parts = [[p for p in examples if (p.alone is None) == whole] for whole in (True, False)]
+    return [part for part in parts if part or empty]
+
+
+def _numbers(table: Tensor) -> Floats:
+    return table.double().numpy()
