@@ -4,7 +4,7 @@
     python -m benchmarks.ranking --rates default --worst 20
     python -m benchmarks.ranking --fit hlograph/execution/default_rates.json
     python -m benchmarks.ranking --rates default --errors hlograph/execution/default_errors.json
-    python -m benchmarks.ranking --by network --errors hlograph/profiling/learned_errors.json
+    python -m benchmarks.ranking --rates default --by trees --errors runs/trees_errors.json
 
 Kendall's tau is 1 where the order is the same, 0 where it says nothing. The measured times of the
 speed set are those of ``datasets/speed/times.csv``, and hold for the machine they were taken on.
@@ -43,7 +43,7 @@ from hlograph.optimization.predicting import optimized_by_default
 from hlograph.plans import Program
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
-from hlograph.profiling.learned_seconds import LearnedKernels
+from hlograph.profiling.kernel_trees import KernelTrees
 
 if TYPE_CHECKING:
     from hlograph.profiling.calibrating import CalibrationSample
@@ -69,9 +69,9 @@ class RankingConfig:
     """Fit rates first, which takes minutes, and write them to this file."""
     errors: Path | None = None
     """Measure by how much predictions kernel by kernel are off, and write that to this file."""
-    by: Literal["rates", "network"] = "rates"
-    """With --errors: predict kernels by their work and the rates, or by the learned cost model that
-    comes with hlograph."""
+    by: Literal["rates", "trees"] = "rates"
+    """With --errors: predict kernels by their work and the rates, or by the trees that come with
+    hlograph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"rates of {rates.machine}")
         times = read_times(config.times)
         if config.errors is not None:
-            is_learned = config.by == "network"
-            predict = LearnedKernels.load() if is_learned else RatedKernels(rates, alone=True)
+            of_rates = config.by == "rates"
+            predict = RatedKernels(rates, alone=True) if of_rates else KernelTrees.load()
             pairs = kernel_pairs(times, predict)
             errors = measured_errors(pairs, rates)
             errors.save(config.errors)

@@ -14,11 +14,9 @@ from hlograph.execution.runs import Run
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.compiled import Shares
 from hlograph.measuring.samples import Samples
-from hlograph.optimization.predicted_gains import PredictedGains
 from hlograph.plans import Numerics, Plan, Program, compile_program
 from hlograph.plans.knobs import Knob, Point, Recipe, flag_knobs, values_of
 from hlograph.plans.versions import STEPS, Versions
-from hlograph.profiling.optimized_module import OptimizedModule
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
@@ -154,7 +152,6 @@ class ProfiledVersions(Versions):
         super().__init__(program, numerics)
         self.recorder = recorder
         self._shares: dict[Plan, Shares | None] = {}
-        self._gains = PredictedGains()
 
     plan = _compiling(Versions.plan)
     recipe = _compiling(Versions.recipe)
@@ -170,22 +167,14 @@ class ProfiledVersions(Versions):
         if executable is not None:
             with lock.alone(), self.recorder.noted(repr(point).encode()[:1000]):
                 self._shares[version] = self._profiled(executable)
-        return self._listed(version)
-
-    @_compiling
-    def _listed(self, version: Plan) -> list[Knob]:
-        """Returns the knobs of a version that was profiled."""
-        shares, places = self._shares[version], self.places(version)
+        shares = self._shares[version]
         hot = None if shares is None else shares.kinds
-        knobs = [
-            *flag_knobs(self.opcodes, hot, self.numerics),
-            *self.layouts(version.steps).knobs(hot),
-            *places.knobs(None if shares is None else shares.instructions),
-        ]
-        if shares is None:
-            return knobs
-        program = OptimizedModule.from_proto(places.proto)
-        return list(self._gains(knobs, program, shares.instructions, places.decided))
+        with _reading():
+            return [
+                *flag_knobs(self.opcodes, hot, self.numerics),
+                *self.layouts(version.steps).knobs(hot),
+                *self.places(version).knobs(None if shares is None else shares.instructions),
+            ]
 
     @_compiling
     def _prepared(self, point: Point) -> tuple[Plan, Any]:

@@ -37,13 +37,10 @@ class PlaceKnobs:
 
     Args:
         proto: Serialized ``HloModuleProto`` of the optimized module.
-
-    Attributes:
-        proto: The same.
     """
 
     def __init__(self, proto: bytes) -> None:
-        self.proto = proto
+        self._proto = proto
         self._module = ModuleText.parse(jaxlib_modules.text_of(proto, literals=False))
         self._decided: dict[str, dict[str, PlacementDecision]] = {}
         for decision in decided_in(self._module):
@@ -88,16 +85,16 @@ class PlaceKnobs:
             PlanError: jaxlib does not read the module with the placements.
         """
         kept, module = self._carried_out(values)
-        return with_old_literals(written(module), module, self._literals) if kept else self.proto
+        return with_old_literals(written(module), module, self._literals) if kept else self._proto
 
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of the optimized module."""
-        return jaxlib_modules.fingerprint(self.proto)
+        return jaxlib_modules.fingerprint(self._proto)
 
     @cached_property
     def _literals(self) -> dict[str, bytes]:
-        return literals_in(self.proto)
+        return literals_in(self._proto)
 
     def _carried_out(self, values: Mapping[str, str]) -> tuple[list[Placement], ModuleText]:
         """Returns the placements that apply, and the module with them."""

@@ -44,8 +44,6 @@ class Knob:
         share: Share of the program's time that the choice is about, from 0 to 1.
         places: Number of places that it decides on together.
         about: Words for reports, such as the opcode and shape.
-        gains: Predicted logarithm of the ratio default / value of the program's time, for each of
-            the values; None where nothing predicts it. Empty if nothing predicts any.
     """
 
     name: str
@@ -53,16 +51,11 @@ class Knob:
     share: float = 1.0
     places: int = 1
     about: str = ""
-    gains: tuple[float | None, ...] = ()
 
     @property
     def stage(self) -> Stage:
         """The stage of compilation."""
         return stage_of(self.name)
-
-    def gain_of(self, value: str) -> float | None:
-        """Returns the predicted gain of a value; None if nothing predicts it."""
-        return self.gains[self.values.index(value)] if self.gains else None
 
 
 def stage_of(name: str) -> Stage:

@@ -147,12 +147,10 @@ def kind_of(name: str, value: str) -> Kind:
 
 
 class Gains:
-    """Expected log ratios of values: what is predicted of each, corrected by what its kind brought.
+    """Expected log ratios of values: the knob's share of the time, times a mean by kind of value.
 
-    Where nothing is predicted, it is the knob's share of the time, times a mean by kind of value.
-    The correction is the mean by which the log ratios that were told are off, each over its knob's
-    share and with that share as its weight: a result about little of the time says little beside
-    the noise.
+    The mean is that of the log ratios that were told, each over its knob's share and with that
+    share as its weight: a result about little of the time says little beside the noise.
 
     Args:
         priors: Means that are known before, such as those of other programs. They are log ratios
@@ -164,12 +162,20 @@ class Gains:
         self, priors: Mapping[Kind, float] | None = None, others: float = _OPTIMISM
     ) -> None:
         self._priors, self._others = dict(priors or {}), others
-        self._off: dict[Kind, float] = {}
+        self._sums: dict[Kind, float] = {}
         self._shares: dict[Kind, float] = {}
+
+    def mean(self, kind: Kind) -> float:
+        """Returns the expected log ratio of a value, for a knob of all of the time."""
+        if kind[1] == DEFAULT:
+            return 0.0
+        prior = _WEIGHT * self._priors.get(kind, self._others)
+        return (prior + self._sums.get(kind, 0.0)) / (_WEIGHT + self._shares.get(kind, 0.0))
 
     def expected(self, knob: Knob, value: str, current: str) -> float:
         """Returns the expected log ratio of a value over the current one."""
-        return self._gain(knob, value) - self._gain(knob, current)
+        gain = self.mean(kind_of(knob.name, value)) - self.mean(kind_of(knob.name, current))
+        return knob.share * gain
 
     def tell(self, knob: Knob, value: str, current: str, log_ratio: float | None) -> None:
         """Takes note of what a value in place of another one brought.
@@ -181,28 +187,13 @@ class Gains:
             log_ratio: Logarithm of the ratio with it over that without; None if the point could not
                 be timed.
         """
+        kind = kind_of(knob.name, value)
         if value == DEFAULT:
             return
-        kind = kind_of(knob.name, value)
-        gain = self._gain(knob, current)
-        gain += _LEAST if log_ratio is None else max(log_ratio, _LEAST)
-        self._off[kind] = self._off.get(kind, 0.0) + gain - self._prior(knob, value)
+        expected = knob.share * self.mean(kind_of(knob.name, current))
+        gain = expected + (_LEAST if log_ratio is None else max(log_ratio, _LEAST))
+        self._sums[kind] = self._sums.get(kind, 0.0) + gain
         self._shares[kind] = self._shares.get(kind, 0.0) + knob.share
-
-    def _gain(self, knob: Knob, value: str) -> float:
-        """Returns the expected log ratio of a value over the default."""
-        if value == DEFAULT:
-            return 0.0
-        kind = kind_of(knob.name, value)
-        off = self._off.get(kind, 0.0) / (_WEIGHT + self._shares.get(kind, 0.0))
-        return self._prior(knob, value) + knob.share * off
-
-    def _prior(self, knob: Knob, value: str) -> float:
-        """Returns the log ratio that is expected before anything is told."""
-        predicted = knob.gain_of(value) if value in knob.values else None
-        if predicted is not None:
-            return predicted
-        return knob.share * self._priors.get(kind_of(knob.name, value), self._others)
 
 
 # Mean gains of single values on 15 programs of the train split: the logarithm of the ratio, if it
@@ -225,22 +216,17 @@ _PRIORS: Mapping[Kind, float] = {
 _OTHERS = 0.01
 
 
-_TOGETHER = 0.02
-"""Predicted log ratio from which a value is set with others before it was tried alone."""
-
-
 class JointSearch(KnobSearch):
     """Coordinate search and evolution in turns, which both know all results.
 
     It changes choices of the fastest plans so far, one or several at a time. Choices about much of
     the time come first, by what their kind brings in this program and brought in others.
 
-    The first points have together what is predicted to help: the values of places, and with them
-    those of flags. Then two searches take turns: coordinate search finds what helps alone;
-    evolution finds what helps together, and gains too small to be seen one by one. It draws nothing
-    around the default first: of a few plans, as many as there are seconds for, each is to be better
-    than the fastest one. Evolution changes the knobs of the fastest point's version only: to list
-    those of each parent's version would take a compilation and a profile.
+    Coordinate search finds what helps alone; evolution finds what helps together, and gains too
+    small to be seen one by one. It draws nothing around the default first: of a few plans, as many
+    as there are seconds for, each is to be better than the fastest one. Evolution changes the knobs
+    of the fastest point's version only: to list those of each parent's version would take a
+    compilation and a profile.
 
     Args:
         space: The space.
@@ -252,7 +238,6 @@ class JointSearch(KnobSearch):
     def __init__(self, space: Space, seed: int = 0) -> None:
         super().__init__(space, seed)
         self._fastest, self._ratio = Point(), 1.0
-        self._first = self._predicted()
         self._searches: deque[KnobSearch] = deque(
             [
                 Coordinate(space, seed, gains=Gains(_PRIORS, _OTHERS)),
@@ -267,9 +252,6 @@ class JointSearch(KnobSearch):
 
     def propose(self) -> Point | None:
         """Returns the next point; None if there is none now."""
-        point = next(self._first, None)
-        if point is not None:
-            return point
         for _ in range(len(self._searches)):
             point = self._searches[0].propose()
             self._searches.rotate()
@@ -283,15 +265,3 @@ class JointSearch(KnobSearch):
             self._fastest, self._ratio = point, result.ratio
         for search in self._searches:
             search.note(point, result)
-
-    def _predicted(self) -> Iterator[Point]:
-        """Yields points of several values that are predicted to help, each the best of its knob."""
-        places: dict[str, str] = {}
-        flags: dict[str, str] = {}
-        for knob in self._knobs_at(Point()):
-            gains = [gain if gain is not None else 0.0 for gain in knob.gains]
-            if gains and max(gains) >= _TOGETHER:
-                value = knob.values[gains.index(max(gains))]
-                (flags if knob.stage == "flags" else places)[knob.name] = value
-        points = [Point.of(values) for values in (places, places | flags)]
-        yield from (point for point in dict.fromkeys(points) if len(point.items) > 1)
