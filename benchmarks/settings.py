@@ -22,10 +22,11 @@ Group = Literal[
     "busy",
     "first-call",
     "kept-memory",
+    "compile-time",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 USUAL_GROUPS: tuple[Group, ...] = tuple(
-    g for g in GROUPS if g not in ("devices", "speed-rules", "busy", "kept-memory")
+    g for g in GROUPS if g not in ("devices", "speed-rules", "busy", "kept-memory", "compile-time")
 )
 """Groups that are measured if none is named."""
 

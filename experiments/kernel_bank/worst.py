@@ -47,6 +47,11 @@ class Miss(NamedTuple):
         """The factor by which the prediction is off, at least 1."""
         return max(self.factor, 1 / self.factor)
 
+    @property
+    def words(self) -> str:
+        """The factor with two or three digits."""
+        return f"{self.factor:.0f}" if self.factor >= 10 else f"{self.factor:.2f}"
+
 
 def misses(times: KernelTimes, predicted: Predicted) -> list[Miss]:
     """Returns all kernels, those whose default is predicted worst first, one of each origin.
@@ -114,7 +119,7 @@ def misses_table(times: KernelTimes, found: Sequence[Miss]) -> str:
         rows.append(
             (
                 str(number),
-                f"{miss.factor:.2g}",
+                miss.words,
                 f"{1e6 * default.seconds:,.1f}",
                 kind_of_text(miss.text),
                 f"`{shape}`",
@@ -156,7 +161,7 @@ def _draw(figure: Figure, found: Sequence[Miss], rows: int) -> None:
     for number, (axes, miss) in enumerate(zip(panels, found, strict=False), 1):
         _draw_graph(axes, miss.text)
         name = _root(miss.text).partition("{")[0][:_TITLE_LETTERS]
-        axes.set_title(f"{number}: {miss.factor:.2g}, {name}", fontsize=7)
+        axes.set_title(f"{number}: {miss.words}, {name}", fontsize=7)
 
 
 def _draw_graph(axes: Axes, text: str) -> None:
@@ -184,7 +189,9 @@ def _draw_graph(axes: Axes, text: str) -> None:
         node_color=[GREY if opcodes[node] in _GIVEN else _COMPUTED for node in drawn],
     )
     if few:
-        nx.draw_networkx_labels(drawn, places, opcodes, ax=axes, font_size=5)
+        nx.draw_networkx_labels(
+            drawn, places, opcodes, ax=axes, font_size=5, verticalalignment="top"
+        )
     axes.margins(0.12)
 
 

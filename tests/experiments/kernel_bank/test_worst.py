@@ -25,7 +25,7 @@ def test_the_worst_defaults_come_first_one_of_each_origin():
         *(("1", 0.1), ("0", 4.0), ("2", 2.0))
     ]
     rows = misses_table(times, found).splitlines()[2:]
-    assert [row.split("|")[2].strip() for row in rows] == ["0.1", "4", "2"]
+    assert [row.split("|")[2].strip() for row in rows] == ["0.10", "4.00", "2.00"]
 
 
 def test_errors_are_shown_by_kind():
