@@ -182,7 +182,7 @@ def write_results(
 
 def picture(rows: Sequence[PeersRow], peers: Sequence[str]) -> bytes:
     """Returns a picture with a bar for each program and peer, as SVG."""
-    from experiments.paper.report.pictures import Picture
+    from experiments.evaluate.picture import Picture
 
     timed = [row for row in rows if row.peers.get(DEFAULT, PeerTimes()).seconds]
     height = 1.5 + 0.1 * len(timed) * (len(peers) + 1)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.cost_model.trees import TreeLearning
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.comparison import GAINS, RATES, baselines, errors, table
 from experiments.kernel_bank.learned import BankLearning, Predicted, gains_of_words
 from experiments.kernel_bank.settings import CompareConfig
 from experiments.kernel_bank.worst import kinds_table, misses, misses_picture, misses_table
-from experiments.paper.report.pictures import Picture
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.errors import HloError
 

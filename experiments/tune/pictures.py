@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.evaluate.metrics import geometric_mean
-from experiments.paper.report.pictures import Line, Panel, Picture, colours, line_panels
+from experiments.evaluate.picture import Picture
+from experiments.paper.report.pictures import Line, Panel, colours, line_panels
 from experiments.tune.page import interval_of
 from experiments.tune.results import CurvePoint
 from experiments.tune.scores import Scores, best_at

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from experiments.paper.report.pictures import Picture
+from experiments.evaluate.picture import Picture
 
 TO = NOTHING = "\N{EN DASH}"
 """Dash between the ends of a range, and in an empty cell."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.evaluate.metrics import geometric_mean, share, worst
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report.comparison import BETTER, Comparison, for_each_group
 from experiments.paper.report.document import (
@@ -26,7 +27,6 @@ from experiments.paper.report.pictures import (
     GREY,
     Line,
     Panel,
-    Picture,
     colours,
     grouped_bars,
     line_panels,

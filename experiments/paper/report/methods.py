@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Trial
 from experiments.paper.report.comparison import (
     BEST_KNOWN,
@@ -26,7 +27,7 @@ from experiments.paper.report.document import (
     plain,
     share_over_seeds,
 )
-from experiments.paper.report.pictures import Picture, seed_bars
+from experiments.paper.report.pictures import seed_bars
 
 VERDICTS = ("equal", "close", "not comparable", "not compared")
 OVER_SEEDS = "Means over seeds, in brackets the least and the greatest."

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.evaluate.best_known import COMPARED
 from experiments.evaluate.metrics import geometric_mean
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report import runtime
 from experiments.paper.report.comparison import Comparison, median_calls
@@ -20,7 +21,7 @@ from experiments.paper.report.document import (
     over_seeds,
 )
 from experiments.paper.report.methods import details
-from experiments.paper.report.pictures import Picture, seed_bars
+from experiments.paper.report.pictures import seed_bars
 from experiments.paper.report.summary import Measured, best, ratio_to
 from hlograph.execution.bootstrap import bootstrap_interval
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.evaluate.metrics import geometric_mean
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Study
 from experiments.paper.paired_timing import Pair, SpeedupSummary, summaries
 from experiments.paper.report.document import (
@@ -19,7 +20,7 @@ from experiments.paper.report.document import (
     ratio,
 )
 from experiments.paper.report.methods import common_sections
-from experiments.paper.report.pictures import Picture, colours
+from experiments.paper.report.pictures import colours
 from experiments.paper.report.summary import checks
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 
 from experiments.evaluate.metrics import geometric_mean
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Study, Trial
 from experiments.paper.report.comparison import BEST_KNOWN, Comparison, for_each_group
 from experiments.paper.report.document import Cell, Section, Summary, Table, over_seeds
 from experiments.paper.report.methods import tables
-from experiments.paper.report.pictures import Line, Panel, Picture, line_panels
+from experiments.paper.report.pictures import Line, Panel, line_panels
 from experiments.paper.report.summary import best, pass_calls, ratio_to
 
 Budget = Literal["pass calls", "seconds"]

@@ -1,6 +1,7 @@
 """Colours mean the same in every picture."""
 
-from experiments.paper.report.pictures import GREY, colours, dashes, row_colours
+from experiments.evaluate.picture import GREY
+from experiments.paper.report.pictures import colours, dashes, row_colours
 
 
 def test_the_projects_own_agents_have_their_colours_whatever_is_beside_them():
