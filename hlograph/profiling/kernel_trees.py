@@ -4,8 +4,8 @@
     kernels = kernel_modules(OptimizedModule.of(compiled.runtime_executable()))
     predict(kernels, {}).seconds
 
-``python -m experiments.cost_model trees`` grows such trees with LightGBM, which is not needed to
-predict (docs/cost-model.md).
+``python -m experiments.cost_model train --bank FOLDER`` grows such trees with LightGBM, which
+predictions do not need (docs/cost-model.md).
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class KernelTrees:
         except ValueError as error:
             raise DamagedFileError(
                 f"{path} does not fit this hlograph: {error}. Use the hlograph that wrote it, or "
-                "grow others: python -m experiments.cost_model trees"
+                "grow others: python -m experiments.cost_model train --bank FOLDER"
             ) from error
 
     def __call__(
