@@ -143,10 +143,11 @@ bool IsLargeOperand(const Instruction* operand, const Instruction* value) {
 }
 
 // Collects the large arrays that a kernel reads to compute a value, as far as XLA fuses cheap
-// operations into it.
+// operations into it, until there are kLeastRead.
 void CollectRead(const Instruction* value, int depth, std::set<const Instruction*>& seen,
                  std::set<const Instruction*>& read) {
   for (const Instruction* operand : value->operands()) {
+    if (read.size() >= kLeastRead) return;
     if (!IsLargeOperand(operand, value) || !seen.insert(operand).second) continue;
     if (depth > 0 && (IsCheapPointwise(operand) || IsRearrangement(operand))) {
       CollectRead(operand, depth - 1, seen, read);
