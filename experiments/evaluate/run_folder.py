@@ -160,7 +160,8 @@ def save_provenance(config: "DataclassInstance", folder: Path) -> None:
 def published_provenance(folder: Path) -> dict[str, Any]:
     """Returns what ``save_provenance`` wrote, without the path of the folder on this machine."""
     text = (folder / "made.json").read_text()
-    recorded = json.loads(text).get("settings", {}).get("out")
-    for path in sorted({str(folder), str(folder.resolve()), recorded or ""} - {""}, key=len)[::-1]:
+    # The folder may have been recorded by another path than it has now.
+    recorded = json.loads(text).get("settings", {}).get("out", "None")
+    for path in sorted({str(folder), recorded} - {"None"}, key=len, reverse=True):
         text = text.replace(path, folder.name)
     return json.loads(text)
