@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import jax
@@ -13,7 +12,9 @@ import jax.numpy as jnp
 import hlograph
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
+from benchmarks.speed_rules.measuring import plan_of_rules
 from benchmarks.timing import tracked
+from experiments.evaluate.evaluation import run_pipeline
 from hlograph import corpus
 from hlograph.execution import lock
 from hlograph.execution.bootstrap import Interval
@@ -21,7 +22,6 @@ from hlograph.execution.runs import Run
 from hlograph.execution.turns import in_turns
 from hlograph.measuring.samples import Samples
 from hlograph.plans import Plan, Program, compile_program
-from hlograph.transforms.sweeping import PREPARATION, sweep
 
 TITLE = "Compilation of large programs"
 
@@ -79,7 +79,7 @@ def _of_program(name: str, program: Program, settings: Settings) -> Iterator[Fig
     runs = [Run(executable, inputs, program.donated) for executable in executables.values()]
     with lock.alone():
         times = in_turns(
-            [partial(_seconds, run) for run in runs],
+            [run.seconds for run in runs],
             turns=2 * settings.rounds,
             block_seconds=0.02,
             max_seconds=settings.budget,
@@ -97,36 +97,15 @@ def _of_program(name: str, program: Program, settings: Settings) -> Iterator[Fig
 
 def plans_of(program: Program) -> dict[str, Plan]:
     """Returns the plan of each column."""
-    steps = {
-        DEFAULT: (),
-        SIMPLIFIED: _simplified(program.module()),
-        PLAYED: _played(program.module()),
-        STORED: _stored(program.module()),
-    }
+    simplified, _ = run_pipeline(program.module(), "xla-simplify")
     return {
-        name: Plan(program.name, program.fingerprint, of_plan, numerics="close")
-        if of_plan
-        else Plan()
-        for name, of_plan in steps.items()
+        DEFAULT: Plan(),
+        SIMPLIFIED: Plan(program.name, program.fingerprint, simplified, numerics="close"),
+        PLAYED: Plan(
+            program.name, program.fingerprint, _played(program.module()), numerics="close"
+        ),
+        STORED: plan_of_rules(program, (STORED,)),
     }
-
-
-def _seconds(run: Run, calls: int) -> float:
-    return sum(run.seconds() for _ in range(calls)) / calls
-
-
-def _simplified(module: hlograph.Module) -> tuple[str, ...]:
-    """Simplifies a module, and returns the passes that changed it."""
-    applied: list[str] = []
-
-    def step(entry: hlograph.Pass) -> bool:
-        changed = module.run(entry)
-        if changed:
-            applied.append(entry.name)
-        return changed
-
-    hlograph.pipelines["xla-simplify"].run(step)
-    return tuple(applied)
 
 
 def _played(module: hlograph.Module) -> tuple[str, ...]:
@@ -135,13 +114,6 @@ def _played(module: hlograph.Module) -> tuple[str, ...]:
 
     moves = load_player("gnn").play(module, (), _STEPS)
     return tuple(move.step.name for move in moves if move.step.changed)
-
-
-def _stored(module: hlograph.Module) -> tuple[str, ...]:
-    """Stores the shared sums of a module, and returns the steps."""
-    for step in PREPARATION:
-        module.run(step)
-    return (*PREPARATION, *sweep(module, STORED))
 
 
 def lowered_step(layers: int) -> jax.stages.Lowered:

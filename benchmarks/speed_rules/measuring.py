@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +34,19 @@ class Measurement:
 def planned(case: Case, numerics: Numerics = "close") -> tuple[Program, Plan]:
     """Returns the program of a case, and the plan that applies the case's rules."""
     program = Program.of(jax.jit(case.function).lower(*case.arguments))
+    return program, plan_of_rules(program, case.rules, numerics)
+
+
+def plan_of_rules(program: Program, rules: Sequence[str], numerics: Numerics = "close") -> Plan:
+    """Returns the plan that applies rules at all of their places, one rule after the other."""
     module = program.module()
     fingerprint = module.fingerprint()
     for step in PREPARATION:
         module.run(step)
-    places = [place for rule in case.rules for place in sweep(module, rule)]
+    places = [place for rule in rules for place in sweep(module, rule)]
     steps = (*PREPARATION, *places) if places else ()
-    name = " + ".join(case.rules)
-    return program, Plan(program.name, fingerprint, steps, numerics=numerics, method=name)
+    name = " + ".join(rules)
+    return Plan(program.name, fingerprint, steps, numerics=numerics, method=name)
 
 
 def measured(case: Case, effort: Effort = FINAL, numerics: Numerics = "close") -> Measurement:

@@ -87,6 +87,16 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
     """
     module = load(benchmark)
     start = module.op_count
+    applied, calls = run_pipeline(module, pipeline)
+    return Outcome(benchmark, start, module.op_count, applied, calls)
+
+
+def run_pipeline(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
+    """Runs a reference pipeline on a module.
+
+    Returns:
+        The passes that changed it, and the number of calls.
+    """
     applied: list[str] = []
 
     def step(entry: hlograph.Pass) -> bool:
@@ -96,7 +106,7 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
         return changed
 
     calls = hlograph.pipelines[pipeline].run(step)
-    return Outcome(benchmark, start, module.op_count, tuple(applied), len(calls))
+    return tuple(applied), len(calls)
 
 
 @dataclass(frozen=True)
