@@ -140,7 +140,10 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
     from experiments.cost_model.examples import load_data
     from experiments.cost_model.model import new_model, weights_of
+    from hlograph.errors import MissingExtraError
 
+    if config.bank is not None:
+        MissingExtraError.check("paper", "lightgbm")  # before the training of networks
     data = load_data(config.data, config.learn_from, config.bank, config.splits)
     weights_of(new_model(data.columns, config.model), data.columns)  # fails before the training
     comparison = CostModelComparison(data, config.model)
@@ -150,7 +153,7 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
         weights_of(model, data.columns).save(folder / f"cost-model-seed{seed}.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
     if config.bank is not None:
-        comparison.grown(config.trees).save(folder / "kernel_trees.npz")
+        comparison.grown(config.trees).save(folder / "kernel_trees.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
     return [comparison.table()]
 

@@ -134,8 +134,8 @@ class TrainCostModelConfig:
     bank: Path | None = None
     """Folder of a bank of kernels, of which the train split is learned from, too."""
     trees: TreesConfig = field(default_factory=TreesConfig)
-    """Settings of gradient-boosted trees, which need --bank. They are saved as kernel_trees.npz;
-    those that come with hlograph are in hlograph/profiling."""
+    """Settings of gradient-boosted trees, which need --bank. They are saved as
+    kernel_trees.weights; those that come with hlograph are in hlograph/profiling."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Settings of the training."""
     model: CostModelConfig = field(default_factory=CostModelConfig)

@@ -14,7 +14,8 @@ from hlograph.profiling.kernel_modules import KernelModule
 LEAST_SECONDS = 1e-7
 """Least predicted seconds of a kernel: what it takes to begin it."""
 
-_OUTSIDE = 1e-5  # seconds of a run outside of its kernels
+OUTSIDE_SECONDS = 1e-5
+"""Seconds of a run outside of its kernels, where nothing has measured them."""
 
 
 class PredictedTime(NamedTuple):
@@ -59,7 +60,7 @@ class RatedKernels:
 
     def __init__(self, rates: Rates | None = None, *, alone: bool = False) -> None:
         self._rates = rates or default_rates()
-        self._outside = self._rates.call if alone else _OUTSIDE
+        self._outside = self._rates.call if alone else OUTSIDE_SECONDS
         self._rated = rated_alone if alone else rated_seconds
         self._known: dict[str, float] = {}
 

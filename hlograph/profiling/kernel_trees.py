@@ -10,38 +10,29 @@ predictions do not need (docs/cost-model.md).
 
 from __future__ import annotations
 
-import io
-import json
-import threading
-import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import graphs
-from hlograph.errors import DamagedFileError
-from hlograph.graph.vocabulary import OPCODES
 from hlograph.plans.flags import FlagValue
-from hlograph.profiling.kernel_inputs import NUMBERS, inputs_of_kernels, number_names
+from hlograph.profiling.kernel_inputs import NODE_IDS, NUMBERS, inputs_of_kernels, number_names
 from hlograph.profiling.kernel_modules import KernelModule
-from hlograph.profiling.kernel_seconds import PredictedTime
-from hlograph.profiling.plan_words import decision_words, flag_words
-from hlograph.storage.checked_file import read_checked, write_checked
+from hlograph.profiling.kernel_predictor import KernelPredictor
+from hlograph.profiling.plan_words import decision_words, flag_words, word_table
+from hlograph.storage.array_file import read_arrays, write_arrays
 from hlograph.storage.machine import Machine
 
-Floats = NDArray[np.float64]
+Floats, Words = NDArray[np.float64], NDArray[np.float32]
 
-_DEFAULT = Path(__file__).with_name("kernel_trees.npz")
 _KIND, _VERSION = "kernel-trees", 1
-_HEADER = "header"
-_DAMAGE = (LookupError, TypeError, ValueError, zipfile.BadZipFile)
 
 _PRIOR = NUMBERS.index("log_alone")
-_OPCODES = (*OPCODES, "computation")
+_OPCODES = NODE_IDS["opcode"]
 
 
 class Trees(NamedTuple):
@@ -118,18 +109,18 @@ def log_rated(features: Floats) -> Floats:
     return features[:, _PRIOR]
 
 
-def of_seconds(features: Floats, flags: Floats, alone: bool) -> Floats:
+def of_seconds(features: Floats, flags: Words, alone: bool) -> Floats:
     """Returns the features of kernels with flags, of which the factor of their seconds is learned.
 
     Args:
         features: float64 ``[N, len(feature_names())]``.
-        flags: float64 ``[N, F]``, ones of the flags that each is compiled with.
+        flags: float32 ``[N, F]``, ones of the flags that each is compiled with.
         alone: True for a kernel timed alone, False within a program.
     """
     return np.concatenate((features, flags, np.full((len(features), 1), float(alone))), axis=1)
 
 
-def of_gains(features: Floats, log_seconds: Floats, kernels: Floats, decisions: Floats) -> Floats:
+def of_gains(features: Floats, log_seconds: Floats, kernels: Floats, decisions: Words) -> Floats:
     """Returns the features of decisions about kernels, of which the gain is learned.
 
     Args:
@@ -137,15 +128,10 @@ def of_gains(features: Floats, log_seconds: Floats, kernels: Floats, decisions: 
             of what jaxlib makes of a kernel by default.
         log_seconds: float64 ``[N]``, logarithm of the seconds of all of it by rates.
         kernels: float64 ``[N]``, number of the kernels that it is.
-        decisions: float64 ``[N, D]``, ones of the words of each decision.
+        decisions: float32 ``[N, D]``, ones of the words of each decision.
     """
-    return np.concatenate((features, np.column_stack((log_seconds, kernels)), decisions), axis=1)
-
-
-def table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> Floats:
-    """Returns sets of words as rows of ones and zeros; words without a column are left out."""
-    ones = [[float(word in row) for word in columns] for row in rows]
-    return np.array(ones).reshape(-1, len(columns))
+    more = np.column_stack((log_seconds, kernels, decisions))
+    return np.concatenate((features, more), axis=1, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,15 +159,7 @@ class KernelTreeWeights:
         Raises:
             OSError: It cannot be written.
         """
-        names = ("features", "flags", "decisions", "outside")
-        header = {name: getattr(self, name) for name in names} | {"machine": asdict(self.machine)}
-        arrays = {_HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
-        for name in ("seconds", "gains"):
-            of_name: Trees = getattr(self, name)
-            arrays |= {f"{name}.{field}": array for field, array in of_name._asdict().items()}
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)  # pyright: ignore[reportArgumentType]
-        write_checked(path, _KIND, _VERSION, buffer.getvalue())
+        write_arrays(path, _KIND, _VERSION, self)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -191,32 +169,20 @@ class KernelTreeWeights:
             DamagedFileError: The file is another one, of another version, or damaged.
             OSError: It cannot be read.
         """
-        data = read_checked(path, _KIND, _VERSION)
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                header: dict[str, Any] = json.loads(arrays[_HEADER].tobytes())
-                seconds, gains = (
-                    Trees(*(arrays[f"{name}.{field}"] for field in Trees._fields))
-                    for name in ("seconds", "gains")
-                )
+        with read_arrays(path, _KIND, _VERSION) as content:
             return cls(
-                tuple(header["features"]),
-                tuple(header["flags"]),
-                tuple(header["decisions"]),
-                float(header["outside"]),
-                Machine.from_json(header["machine"]),
-                seconds,
-                gains,
+                tuple(content["features"]),
+                tuple(content["flags"]),
+                tuple(content["decisions"]),
+                float(content["outside"]),
+                Machine.from_json(content["machine"]),
+                Trees(**content["seconds"]),
+                Trees(**content["gains"]),
             )
-        except _DAMAGE as error:
-            raise DamagedFileError(f"{path} holds no trees of kernels: {error!r}") from error
 
 
-class KernelTrees:
+class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
     """Predicts each kernel by numbers about it, its opcodes, and flags.
-
-    The features of each distinct kernel are kept. A prediction does not depend on what was
-    predicted before. Threads may share one; a copy has seen nothing yet.
 
     Args:
         weights: The trees.
@@ -225,90 +191,43 @@ class KernelTrees:
         ValueError: They know kernels by other names than this hlograph.
     """
 
+    shipped = Path(__file__).with_name("kernel_trees.weights")
+    advice = "grow others: python -m experiments.cost_model train --bank FOLDER"
+
     def __init__(self, weights: KernelTreeWeights) -> None:
         if weights.features != feature_names():
             raise ValueError("they know kernels by other features than this hlograph")
-        self.weights = weights
+        super().__init__(weights)
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
         self._gains = TreeSum(weights.gains, width + 2 + len(weights.decisions))
-        self._known: dict[str, Floats] = {}
-        self._lock = threading.Lock()
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Self:
-        """Reads trees from a file.
+    def _read(cls, path: Path) -> KernelTreeWeights:
+        return KernelTreeWeights.load(path)
+
+    def _look(self, texts: Sequence[str]) -> Floats:
+        return features_of(texts)
+
+    def _log_seconds(self, seen: Sequence[Floats], flags: Mapping[str, FlagValue]) -> Floats:
+        features = np.array(seen)
+        words = word_table([flag_words(flags)] * len(features), self.weights.flags)
+        return log_rated(features) + self._seconds(of_seconds(features, words, alone=False))
+
+    def gains(self, kernel: KernelModule, decisions: Sequence[Mapping[str, str]]) -> list[float]:
+        """Predicts what decisions about a kernel bring, without compiling them.
 
         Args:
-            path: The file; None takes the one that comes with hlograph.
-
-        Raises:
-            DamagedFileError: The file is another one, damaged, or of another version of hlograph,
-                such as one with other opcodes.
-            OSError: It cannot be read.
-        """
-        path = path or _DEFAULT
-        weights = KernelTreeWeights.load(path)
-        try:
-            return cls(weights)
-        except ValueError as error:
-            raise DamagedFileError(
-                f"{path} does not fit this hlograph: {error}. Use the hlograph that wrote it, or "
-                "grow others: python -m experiments.cost_model train --bank FOLDER"
-            ) from error
-
-    def __call__(
-        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
-    ) -> PredictedTime:
-        """See ``PredictTime``."""
-        outside = self.weights.outside
-        if not kernels:
-            return PredictedTime(outside, ())
-        features = self._features(kernels)
-        words = table([flag_words(flags)], self.weights.flags)
-        rows = of_seconds(features, np.repeat(words, len(kernels), axis=0), alone=False)
-        log_seconds = log_rated(features) + self._seconds(rows)
-        seconds = np.exp(log_seconds) * [kernel.calls for kernel in kernels]
-        return PredictedTime(outside + float(seconds.sum()), tuple(seconds.tolist()))
-
-    def gains(
-        self, kernels: Sequence[KernelModule], decisions: Sequence[Mapping[str, str]]
-    ) -> Floats:
-        """Predicts what decisions about kernels bring, without compiling them.
-
-        Args:
-            kernels: The kernels, as they are by default.
+            kernel: The kernel, as it is by default.
             decisions: Values of knobs, as in ``hlograph.corpus.kernel_times``.
 
         Returns:
-            float64 ``[len(kernels), len(decisions)]``, the ratios default / decision of the
-            seconds of each kernel: 2 is twice as fast.
+            For each of them the ratio default / decision of the seconds: 2 is twice as fast.
 
         Raises:
-            HloParseError: A text is no kernel.
+            HloParseError: The text is no kernel.
         """
-        shape = (len(kernels), len(decisions))
-        if 0 in shape:
-            return np.ones(shape)
-        features = self._features(kernels)
-        words = table(map(decision_words, decisions), self.weights.decisions)
-        prior = np.repeat(log_rated(features), len(words))
-        rows = of_gains(
-            np.repeat(features, len(words), axis=0),
-            prior,
-            np.ones(len(prior)),
-            np.tile(words, (len(kernels), 1)),
-        )
-        return np.exp(self._gains(rows)).reshape(shape)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[KernelTreeWeights]]:
-        return type(self), (self.weights,)
-
-    def _features(self, kernels: Sequence[KernelModule]) -> Floats:
-        """Returns the features of kernels, and keeps those of new ones."""
-        texts = [kernel.text for kernel in kernels]
-        with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._known]
-            if new:
-                self._known |= zip(new, features_of(new), strict=True)
-        return np.array([self._known[text] for text in texts])
+        words = word_table(map(decision_words, decisions), self.weights.decisions)
+        features = np.repeat(np.array(self._seen([kernel])), len(words), axis=0)
+        rows = of_gains(features, log_rated(features), np.ones(len(words)), words)
+        return np.exp(self._gains(rows)).tolist()

@@ -9,15 +9,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.errors import DamagedFileError, HloError
+from hlograph.errors import HloError
 from hlograph.graph.dense import Dense
 from hlograph.graph.edge_labels import POSITION_BUCKETS, edge_labels
 from hlograph.graph.encoding import GraphEncoder
@@ -31,13 +30,11 @@ from hlograph.profiling.kernel_inputs import (
     number_names,
 )
 from hlograph.profiling.kernel_modules import KernelModule
-from hlograph.profiling.kernel_seconds import PredictedTime
+from hlograph.profiling.kernel_predictor import KernelPredictor
 from hlograph.profiling.learned_weights import LearnedWeights, TwoLayers
-from hlograph.profiling.plan_words import decision_words, flag_words
+from hlograph.profiling.plan_words import decision_words, flag_words, word_table
 
 Floats = NDArray[np.float32]
-
-_DEFAULT = Path(__file__).with_name("learned_kernels.weights")
 
 
 class _Kernel(NamedTuple):
@@ -47,11 +44,8 @@ class _Kernel(NamedTuple):
     prior: float
 
 
-class LearnedKernels:
+class LearnedKernels(KernelPredictor[LearnedWeights, _Kernel]):
     """Predicts each kernel by its graph, numbers about it, and flags.
-
-    Each distinct kernel is encoded once, and its vector is kept. A prediction does not depend on
-    what was predicted before. Threads may share one; a copy has encoded nothing yet.
 
     Args:
         weights: The network.
@@ -61,9 +55,12 @@ class LearnedKernels:
             each other.
     """
 
+    shipped = Path(__file__).with_name("learned_kernels.weights")
+    advice = "train another: python -m experiments.cost_model train"
+
     def __init__(self, weights: LearnedWeights) -> None:
         weights.check()
-        self.weights = weights
+        super().__init__(weights)
         self._nodes = [KERNEL_NODE_FEATURES.index(name) for name in weights.nodes]
         self._numbers = [number_names().index(name) for name in weights.numbers]
         self._prior = weights.numbers.index(weights.prior)
@@ -73,45 +70,18 @@ class LearnedKernels:
         self._encoder = GraphEncoder(self._graphs, weights.encoder)
         self._layers = {name: Dense(*layer) for name, layer in weights.layers.items()}
         self._heads = {name: _Head(head) for name, head in weights.heads.items()}
-        self._known: dict[str, _Kernel] = {}
-        self._lock = threading.Lock()
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Self:
-        """Reads a network from a file.
+    def _read(cls, path: Path) -> LearnedWeights:
+        return LearnedWeights.load(path)
 
-        Args:
-            path: The file; None takes the one that comes with hlograph.
-
-        Raises:
-            DamagedFileError: The file is another one, damaged, or of another version of hlograph,
-                such as one with other opcodes.
-            OSError: It cannot be read.
-        """
-        path = path or _DEFAULT
-        weights = LearnedWeights.load(path)
-        try:
-            return cls(weights)
-        except ValueError as error:
-            raise DamagedFileError(
-                f"{path} does not fit this hlograph: {error}. Use the hlograph that wrote it, or "
-                "train another: python -m experiments.cost_model train"
-            ) from error
-
-    def __call__(
-        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
-    ) -> PredictedTime:
-        """See ``PredictTime``."""
-        outside = self.weights.outside
-        if not kernels:
-            return PredictedTime(outside, ())
-        known = self._kernels([kernel.text for kernel in kernels])
-        flag_row = _table([flag_words(flags)], self.weights.flags)
-        vectors = np.array([kernel.vector for kernel in known]) + self._layers["flags"](flag_row)
+    def _log_seconds(
+        self, seen: Sequence[_Kernel], flags: Mapping[str, FlagValue]
+    ) -> NDArray[np.float64]:
+        words = word_table([flag_words(flags)], self.weights.flags)
+        vectors = np.array([kernel.vector for kernel in seen]) + self._layers["flags"](words)
         off = self._heads["seconds"](vectors)[:, self._within]
-        log_seconds = np.array([kernel.prior for kernel in known]) + off
-        seconds = np.exp(log_seconds) * [kernel.calls for kernel in kernels]
-        return PredictedTime(outside + float(seconds.sum()), tuple(seconds.tolist()))
+        return np.array([kernel.prior for kernel in seen], np.float64) + off
 
     def gains(self, kernel: KernelModule, decisions: Sequence[Mapping[str, str]]) -> list[float]:
         """Predicts what decisions about a kernel bring, without compiling them.
@@ -132,23 +102,12 @@ class LearnedKernels:
                 "expected a cost model that predicts gains of decisions; "
                 "python -m experiments.cost_model train --bank FOLDER trains one"
             )
-        (known,) = self._kernels([kernel.text])
-        table = _table(map(decision_words, decisions), self.weights.decisions)
+        (known,) = self._seen([kernel])
+        table = word_table(map(decision_words, decisions), self.weights.decisions)
         log_gains = self._heads["gain"](known.vector + self._layers["decisions"](table))
         return np.exp(log_gains[:, 0].astype(np.float64)).tolist()
 
-    def __reduce__(self) -> tuple[type[Self], tuple[LearnedWeights]]:
-        return type(self), (self.weights,)
-
-    def _kernels(self, texts: Sequence[str]) -> list[_Kernel]:
-        """Returns kernels by their texts, and encodes those that are new."""
-        with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._known]
-            if new:
-                self._known |= zip(new, self._encoded(new), strict=True)
-        return [self._known[text] for text in texts]
-
-    def _encoded(self, texts: Sequence[str]) -> list[_Kernel]:
+    def _look(self, texts: Sequence[str]) -> list[_Kernel]:
         kernels = inputs_of_kernels(texts)
         colours = self._graphs.add(
             kernels.nodes.take(self._nodes, axis=1),
@@ -171,10 +130,3 @@ class _Head:
     def __call__(self, vectors: Floats) -> Floats:
         hidden = self._hidden(np.maximum(vectors, 0))
         return self._output(np.maximum(hidden, 0))
-
-
-def _table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> Floats:
-    """Returns sets of words as rows of ones and zeros; other words have no column."""
-    return np.array([[word in words for word in columns] for words in rows], np.float32).reshape(
-        -1, len(columns)
-    )

@@ -1,16 +1,9 @@
-"""The file of a learned cost model of kernels: arrays, and a header that says what they are.
-
-A file is checked (``hlograph.storage.checked_file``) and holds what ``numpy.savez`` writes: each
-array by its name, such as ``encoder.layers.0.label``, and as ``header`` the other values as JSON.
-"""
+"""A learned cost model of kernels as arrays and names, which a file holds."""
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -18,7 +11,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.errors import DamagedFileError
 from hlograph.graph.dense import Normalised
 from hlograph.graph.edge_labels import POSITION_BUCKETS
 from hlograph.graph.encoding import AttentionLayer, EncoderWeights
@@ -26,14 +18,11 @@ from hlograph.graph.pooling import PoolingShape
 from hlograph.graph.vocabulary import EDGE_TYPES
 from hlograph.plans.knobs import STAGES
 from hlograph.profiling.kernel_inputs import KERNEL_NODE_FEATURES, NODE_IDS, number_names
-from hlograph.storage.checked_file import read_checked, write_checked
+from hlograph.storage.array_file import read_arrays, write_arrays
 
 Floats = NDArray[np.float32]
 
 _KIND, _VERSION = "cost-model", 2
-_HEADER = "header"
-# Errors that another content raises.
-_DAMAGE = (LookupError, TypeError, ValueError, zipfile.BadZipFile)
 
 
 class LayerWeights(NamedTuple):
@@ -151,12 +140,7 @@ class LearnedWeights:
         Raises:
             OSError: It cannot be written.
         """
-        arrays: dict[str, NDArray[Any]] = {}
-        header = json.dumps(_without_arrays(self, "", arrays)).encode()
-        buffer = io.BytesIO()
-        arrays[_HEADER] = np.frombuffer(header, np.uint8)
-        np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]
-        write_checked(path, _KIND, _VERSION, buffer.getvalue())
+        write_arrays(path, _KIND, _VERSION, self)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -166,10 +150,7 @@ class LearnedWeights:
             DamagedFileError: The file is another one, of another version, or damaged.
             OSError: It cannot be read.
         """
-        data = read_checked(path, _KIND, _VERSION)
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                content = _with_arrays(json.loads(arrays[_HEADER].tobytes()), "", arrays)
+        with read_arrays(path, _KIND, _VERSION) as content:
             content |= {
                 "ids": {column: tuple(names) for column, names in content["ids"].items()},
                 "encoder": _encoder(content["encoder"]),
@@ -177,39 +158,6 @@ class LearnedWeights:
                 "heads": {name: _head(of) for name, of in content["heads"].items()},
             }
             return cls(**{name: _hashable(value) for name, value in content.items()})
-        except _DAMAGE as error:
-            raise DamagedFileError(f"{path} holds no cost model: {error!r}") from error
-
-
-def _without_arrays(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Returns a value as JSON with null for each array, and adds the arrays by their names."""
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-        return None
-    if is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
-    elif hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _without_arrays(of, _join(name, key), arrays) for key, of in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_arrays(of, _join(name, key), arrays) for key, of in enumerate(value)]
-    return value
-
-
-def _with_arrays(value: Any, name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Returns what ``_without_arrays`` returned with the arrays in their places."""
-    if value is None:
-        return arrays[name]
-    if isinstance(value, dict):
-        return {key: _with_arrays(of, _join(name, key), arrays) for key, of in value.items()}
-    if isinstance(value, list):
-        return [_with_arrays(of, _join(name, key), arrays) for key, of in enumerate(value)]
-    return value
-
-
-def _join(name: str, key: object) -> str:
-    return f"{name}.{key}" if name else str(key)
 
 
 def _encoder(content: Mapping[str, Any]) -> EncoderWeights:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hlograph.plans.knobs import stage_of
 
@@ -25,3 +28,14 @@ def decision_words(decisions: Mapping[str, str]) -> list[str]:
         else:
             words += [f"{stage} {value}", f"{stage} {value.partition(' ')[0]}"]
     return words
+
+
+def word_table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> NDArray[np.float32]:
+    """Returns sets of words as rows of ones and zeros, float32 ``[len(rows), len(columns)]``.
+
+    Args:
+        rows: The sets; words without a column are left out.
+        columns: The words of the columns.
+    """
+    ones = [[word in row for word in columns] for row in rows]
+    return np.array(ones, np.float32).reshape(-1, len(columns))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hlograph.corpus import kernel_times, plan_times
+from hlograph.corpus import kernel_times
 from hlograph.errors import DamagedFileError, HloParseError
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.profiling.kernel_seconds import RatedKernels
@@ -20,6 +20,9 @@ from hlograph.profiling.kernel_trees import (
     features_of,
     log_rated,
 )
+from tests.hlograph.profiling.kernel_texts import modules, texts
+
+__all__ = ["texts"]
 
 SMALL = Trees(
     np.array([0, 1], np.int32),
@@ -29,16 +32,6 @@ SMALL = Trees(
     np.array([0, ~3], np.int32),
 )
 """A tree of three leaves, and one that is a leaf."""
-
-
-def modules(texts, calls=1.0):
-    return [KernelModule(f"k{number}", text, calls) for number, text in enumerate(texts)]
-
-
-@pytest.fixture(scope="module")
-def texts():
-    kernels = plan_times.load("validation").kernels
-    return kernels[:: len(kernels) // 100]
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +106,8 @@ def test_gains_of_kernels_of_other_families_are_told(trees):
         if len(default.kernels) != 1 or not others:
             continue
         module = KernelModule("", times.kernels[default.kernels[0].number], 1.0)
-        gains = trees.gains([module], [variant.decisions for variant in others])
-        predicted += np.log(gains[0]).tolist()
+        gains = trees.gains(module, [variant.decisions for variant in others])
+        predicted += np.log(gains).tolist()
         measured += [math.log(default.seconds / variant.seconds) for variant in others]
     assert np.corrcoef(predicted, measured)[0, 1] > 0.5
 
@@ -127,8 +120,9 @@ def test_a_plan_takes_what_its_kernels_take(trees, texts):
     assert trees((), {}).seconds == pytest.approx(outside)
     for text, seconds in zip(texts[:5], once.kernels, strict=False):
         assert KernelTrees.load()(modules([text]), {}).kernels == (seconds,)
-    assert trees.gains([], [{}]).shape == (0, 1)
-    assert trees.gains(modules(texts[:3]), []).shape == (3, 0)
+    (module,) = modules(texts[:1])
+    assert trees.gains(module, []) == []
+    assert len(trees.gains(module, [{}, {"flags unknown": "1"}])) == 2
 
 
 def test_other_texts_are_refused(trees):
@@ -137,7 +131,7 @@ def test_other_texts_are_refused(trees):
 
 
 def test_saved_and_copied_trees_predict_the_same(trees, texts, tmp_path):
-    path = tmp_path / "trees.npz"
+    path = tmp_path / "trees.weights"
     trees.weights.save(path)
     expected = trees(modules(texts), {})
     assert KernelTrees.load(path)(modules(texts), {}) == expected
@@ -146,7 +140,7 @@ def test_saved_and_copied_trees_predict_the_same(trees, texts, tmp_path):
 
 
 def test_trees_of_other_features_and_damaged_files_are_refused(trees, tmp_path):
-    path = tmp_path / "trees.npz"
+    path = tmp_path / "trees.weights"
     names = trees.weights.features
     replace(trees.weights, features=(*names[1:], names[0])).save(path)
     with pytest.raises(DamagedFileError, match="other features"):

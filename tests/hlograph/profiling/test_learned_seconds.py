@@ -13,18 +13,11 @@ from hlograph.errors import HloError, HloParseError
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.profiling.kernel_seconds import RatedKernels
 from hlograph.profiling.learned_seconds import LearnedKernels
+from tests.hlograph.profiling.kernel_texts import modules, texts
+
+__all__ = ["texts"]
 
 WHILE = KernelModule("while", "while", 1.0)
-
-
-def modules(texts, calls=1.0):
-    return [KernelModule(f"k{number}", text, calls) for number, text in enumerate(texts)]
-
-
-@pytest.fixture(scope="module")
-def texts():
-    kernels = plan_times.load("validation").kernels
-    return kernels[:: len(kernels) // 100]
 
 
 @pytest.fixture(scope="module")
