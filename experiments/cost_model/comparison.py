@@ -1,6 +1,6 @@
 """Rankings of plans by cost models and without learning, on programs that were held out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
 
 import numpy as np
@@ -125,13 +125,9 @@ class CostModelComparison:
         self._data, self._shape = data, shape
         states = RefinedGraphs(GraphView.of(schema(), shape.gat), shape.gat.layers)
         self._kernels = Kernels.of(data.kernels, states)
-        self._rankings: dict[str, dict[str, Ranking]] = {
-            name: {
-                program.name: ranking(predict(self._kernels, program), log_seconds(program.plans))
-                for program in data.held_out
-            }
-            for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items()
-        }
+        self._rankings: dict[str, dict[str, Ranking]] = {}
+        for name, predict in {**BASELINES, "measured kernels": measured_kernels}.items():
+            self._add(name, [predict(self._kernels, program) for program in data.held_out])
 
     def trained(self, config: TrainingConfig, seed: int) -> CostModel:
         """Trains a model, adds it to the comparison, and returns it.
@@ -144,12 +140,8 @@ class CostModelComparison:
         torch.manual_seed(seed)
         model = new_model(data.columns, shape)
         train(model, kernels, data, config, seed)
-        self._rankings[f"cost model, seed {seed}"] = {
-            program.name: ranking(
-                _predicted(model, kernels, data.flags, program), log_seconds(program.plans)
-            )
-            for program in data.held_out
-        }
+        predicted = [_predicted(model, kernels, data.flags, program) for program in data.held_out]
+        self._add(f"cost model, seed {seed}", predicted)
         return model
 
     def grown(self, config: TreesConfig, seed: int = 0) -> KernelTreeWeights:
@@ -159,15 +151,18 @@ class CostModelComparison:
             config: Their settings.
             seed: Seed of what they draw.
         """
-        held_out = self._data.held_out
         learning = TreeLearning(self._data, config, seed)
         weights = learning.weights()
-        predicted = learning.predicted_seconds(weights.seconds, held_out)
-        self._rankings["gradient-boosted trees"] = {
-            program.name: ranking(seconds, log_seconds(program.plans))
-            for program, seconds in zip(held_out, predicted, strict=True)
-        }
+        predicted = learning.predicted_seconds(weights.seconds, self._data.held_out)
+        self._add("gradient-boosted trees", predicted)
         return weights
+
+    def _add(self, name: str, predicted: Iterable[NDArray[np.float64]]) -> None:
+        """Ranks the plans of each program by the predictions of a model."""
+        self._rankings[name] = {
+            program.name: ranking(seconds, log_seconds(program.plans))
+            for program, seconds in zip(self._data.held_out, predicted, strict=True)
+        }
 
     def table(self) -> str:
         """Returns the table of models as Markdown."""

@@ -286,6 +286,16 @@ class Data:
     flags: Tensor
     decisions: Tensor
 
+    @property
+    def whole(self) -> list[ProgramExamples]:
+        """Whole programs to learn from."""
+        return [program for program in self.training if program.alone is None]
+
+    @property
+    def alone(self) -> list[ProgramExamples]:
+        """Kernels alone to learn from."""
+        return [program for program in self.training if program.alone is not None]
+
 
 def load_data(
     folder: Path | None = None,

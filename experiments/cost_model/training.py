@@ -37,6 +37,11 @@ class Batch(NamedTuple):
     log_ratios: Tensor
     alone: Alone | None
 
+    @property
+    def decided(self) -> Tensor:
+        """Boolean ``[num_plans]``: False for the default of each kernel alone."""
+        return self.first != torch.arange(len(self.first))
+
     @classmethod
     def of(cls, programs: Sequence[ProgramExamples]) -> Batch:
         """Returns the plans of programs, one behind the other."""
@@ -99,9 +104,7 @@ def train(
 
 def _parts(data: Data, config: TrainingConfig) -> list[tuple[list[ProgramExamples], int]]:
     """Returns whole programs and kernels alone, each with the number of a step."""
-    whole = [program for program in data.training if program.alone is None]
-    alone = [program for program in data.training if program.alone is not None]
-    return [(whole, config.programs), (alone, config.alone)]
+    return [(data.whole, config.programs), (data.alone, config.alone)]
 
 
 def _groups(

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from experiments.cost_model.examples import Data, ProgramExamples
 from experiments.cost_model.settings import TreesConfig
 from experiments.cost_model.training import Batch
 from hlograph.errors import MissingExtraError
+from hlograph.profiling.kernel_seconds import OUTSIDE_SECONDS
 from hlograph.profiling.kernel_trees import (
     KernelTreeWeights,
     Trees,
@@ -30,9 +30,6 @@ from hlograph.profiling.kernel_trees import (
 from hlograph.storage.machine import machine
 
 Floats = NDArray[np.float64]
-
-_OUTSIDE = 1e-5
-"""Seconds of a run outside of its kernels."""
 
 _SETTINGS = {
     "objective": "huber",
@@ -71,7 +68,7 @@ class TreeLearning:
     def seconds(self) -> Trees:
         """Grows trees for the factor by which the seconds of kernels by rates are off."""
         parts = []
-        for examples in _whole_and_alone(self.data.training):
+        for examples in filter(None, (self.data.whole, self.data.alone)):
             batch = Batch.of(examples)
             log_seconds = batch.rows.log_seconds.double().numpy()
             timed = np.isfinite(log_seconds)
@@ -84,9 +81,8 @@ class TreeLearning:
 
     def gains(self) -> Trees:
         """Grows trees for the gains of decisions about kernels, which see the default alone."""
-        _, alone = _whole_and_alone(self.data.training, empty=True)
-        batch = Batch.of(alone)
-        decided = decided_in(batch)
+        batch = Batch.of(self.data.alone)
+        decided = batch.decided.numpy()
         log_ratios = batch.log_ratios.double().numpy()[decided]
         return self._grown(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))
 
@@ -96,7 +92,7 @@ class TreeLearning:
             feature_names(),
             self.data.columns.flags,
             self.data.columns.decisions,
-            _OUTSIDE,
+            OUTSIDE_SECONDS,
             machine(),
             self.seconds(),
             self.gains(),
@@ -110,20 +106,20 @@ class TreeLearning:
         plans = batch.plans
         summands = np.exp(log_seconds[plans.row.numpy()] + plans.log_calls.double().numpy())
         seconds = np.bincount(plans.plan.numpy(), summands, plans.num_plans)
-        outside = 0.0 if batch.alone else _OUTSIDE
+        outside = 0.0 if batch.alone else OUTSIDE_SECONDS
         return by_program(np.asarray(outside + seconds, np.float64), examples)
 
     def predicted_gains(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
         """Returns the predicted seconds of the variants of each example in those of the default."""
         batch = Batch.of(examples)
         rows = self._of_gains(batch)
-        log_gains = np.where(decided_in(batch), TreeSum(trees, rows.shape[1])(rows), 0.0)
+        log_gains = np.where(batch.decided.numpy(), TreeSum(trees, rows.shape[1])(rows), 0.0)
         return by_program(np.exp(-log_gains), examples)
 
     def _of_seconds(self, batch: Batch) -> tuple[Floats, Floats]:
         """Returns what trees see of the rows of a batch, and their log seconds by rates."""
         features = self._features[batch.plans.kernel.numpy()]
-        flags = _numbers(self.data.flags)[batch.plans.flags.numpy()]
+        flags = self.data.flags[batch.plans.flags].numpy()
         return of_seconds(features, flags, batch.alone is not None), log_rated(features)
 
     def _of_gains(self, batch: Batch) -> Floats:
@@ -138,7 +134,7 @@ class TreeLearning:
         total = np.log(np.bincount(plan, np.exp(log_seconds), len(longest)))
         kernels = np.bincount(plan, minlength=len(longest)).astype(np.float64)
         first = batch.first.numpy()
-        decisions = _numbers(self.data.decisions)[batch.alone.decisions.numpy()]
+        decisions = self.data.decisions[batch.alone.decisions].numpy()
         return of_gains(features[longest[first]], total[first], kernels[first], decisions)
 
     def _grown(self, rows: Floats, target: Floats, weights: Floats) -> Trees:
@@ -183,24 +179,7 @@ def trees_of(booster: Any) -> Trees:
     )
 
 
-def decided_in(batch: Batch) -> NDArray[np.bool_]:
-    """Returns True for the variants of kernels that are not jaxlib's default."""
-    return (batch.first != torch.arange(len(batch.first))).numpy()
-
-
 def by_program(values: Floats, examples: Iterable[ProgramExamples]) -> list[Floats]:
     """Returns the numbers of the plans of each example."""
     counts = [program.batch.num_plans for program in examples]
     return np.split(values, np.cumsum(counts)[:-1])
-
-
-def _whole_and_alone(
-    examples: Sequence[ProgramExamples], *, empty: bool = False
-) -> list[list[ProgramExamples]]:
-    """Returns whole programs, and kernels alone; without ``empty`` those of which there are any."""
-    parts = [[p for p in examples if (p.alone is None) == whole] for whole in (True, False)]
-    return [part for part in parts if part or empty]
-
-
-def _numbers(table: Tensor) -> Floats:
-    return table.double().numpy()

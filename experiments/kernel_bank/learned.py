@@ -24,7 +24,7 @@ from experiments.cost_model.examples import (
 from experiments.cost_model.model import new_model
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import Batch, log_gains, train
-from experiments.cost_model.trees import by_program, decided_in
+from experiments.cost_model.trees import by_program
 from hlograph.corpus.kernel_times import KernelTimes
 from hlograph.profiling.kernel_inputs import kernel_inputs
 from models.config import CostModelConfig
@@ -150,7 +150,7 @@ class BankLearning:
             assert batch.alone is not None
             decisions = self.data.decisions[batch.alone.decisions]
             gains = log_gains(network.model, vectors, decisions, batch)
-            return torch.where(batch.first == torch.arange(len(gains)), 0.0, -gains).exp()
+            return torch.where(batch.decided, -gains, 0.0).exp()
 
         return self._predicted(network, self._examples, of_batch)
 
@@ -186,7 +186,7 @@ def gains_of_words(data: Data) -> Predicted:
         data: Kernels to learn from, and to predict.
     """
     batch = Batch.of(data.training)
-    decided = decided_in(batch)
+    decided = batch.decided.numpy()
     words = _words(data, batch)[decided]
     regular = words.T @ words + _RIDGE * np.eye(words.shape[1])
     of_words = np.linalg.solve(regular, words.T @ batch.log_ratios.double().numpy()[decided])

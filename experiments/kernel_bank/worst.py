@@ -16,6 +16,8 @@ from hlograph import parse
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.profiling.kernel_categories import KINDS, LOOP, kind_of
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.profiling.profile import shortened
+from hlograph.reading.hlo_text import InstructionText
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from networkx import DiGraph, MultiDiGraph
 
 _COLUMNS, _ROW_HEIGHT = 4, 2.3
-_MOST_LETTERS, _TITLE_LETTERS = 60, 28
+_TITLE_LETTERS = 28
 # Larger graphs are drawn without names of opcodes.
 _MOST_NAMED = 14
 _GIVEN, _COMPUTED = ("parameter", "constant", "iota"), "#0072B2"
@@ -79,7 +81,19 @@ def kind_of_text(text: str) -> str:
     if not text.startswith("HloModule"):
         return LOOP
     program = OptimizedModule.from_text(text)
-    return kind_of(program.computations[program.entry][-1], program)
+    return kind_of(_root(program), program)
+
+
+def result_of_text(text: str) -> str:
+    """Returns the opcode and shape of a kernel by its text."""
+    if not text.startswith("HloModule"):
+        return text
+    root = _root(OptimizedModule.from_text(text))
+    return f"{root.opcode} {root.shape}"
+
+
+def _root(program: OptimizedModule) -> InstructionText:
+    return program.computations[program.entry][-1]
 
 
 def kinds_table(times: KernelTimes, predictions: Mapping[str, Predicted]) -> str:
@@ -114,29 +128,19 @@ def misses_table(times: KernelTimes, found: Sequence[Miss]) -> str:
     rows = []
     for number, miss in enumerate(found, 1):
         default = miss.kernel.variants[0]
-        root = _root(miss.text)
-        shape = root if len(root) <= _MOST_LETTERS else f"{root[:_MOST_LETTERS]} …"
         rows.append(
             (
                 str(number),
                 miss.words,
                 f"{1e6 * default.seconds:,.1f}",
                 kind_of_text(miss.text),
-                f"`{shape}`",
+                f"`{shortened(result_of_text(miss.text))}`",
                 miss.kernel.family,
                 "yes" if miss.kernel.change else "",
             )
         )
     heads = ("", "predicted / measured", "µs measured", "kind", "result", "family", "changed")
     return markdown_table(heads, rows)
-
-
-def _root(text: str) -> str:
-    if not text.startswith("HloModule"):
-        return text
-    program = OptimizedModule.from_text(text)
-    root = program.computations[program.entry][-1]
-    return f"{root.opcode} {root.shape}"
 
 
 def misses_picture(found: Sequence[Miss]) -> Picture:
@@ -160,7 +164,7 @@ def _draw(figure: Figure, found: Sequence[Miss], rows: int) -> None:
         axes.axis("off")
     for number, (axes, miss) in enumerate(zip(panels, found, strict=False), 1):
         _draw_graph(axes, miss.text)
-        name = _root(miss.text).partition("{")[0][:_TITLE_LETTERS]
+        name = result_of_text(miss.text).partition("{")[0][:_TITLE_LETTERS]
         axes.set_title(f"{number}: {miss.words}, {name}", fontsize=7)
 
 
