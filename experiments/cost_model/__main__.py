@@ -86,6 +86,7 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
                 config.seed,
                 folder,
                 decided,
+                alone=config.alone,
                 max_seconds=config.max_ms / 1e3,
                 max_compile_seconds=config.max_compile_seconds,
             )

@@ -19,8 +19,9 @@ class RecordConfig:
 
     The plans of a program are those that random search and evolution over its knobs propose, or
     with --policy those of a policy of experiments.train tuning, on which predictions are most
-    wrong. Each is compiled, timed beside jaxlib's default and profiled; its outputs are not
-    compared. A run that was interrupted goes on with --out FOLDER, also with more plans.
+    wrong, or with --alone those of single decisions. Each is compiled, timed beside jaxlib's
+    default and profiled; its outputs are not compared. A run that was interrupted goes on with
+    --out FOLDER, also with more plans.
 
     With --pack FOLDER the recordings become a data set that hlograph.corpus.plan_times loads, and
     with --extends it has those of an earlier data set, too. Programs of another set of the corpus,
@@ -47,6 +48,8 @@ class RecordConfig:
     policy: str | None = None
     """Policy whose episodes propose the plans: a checkpoint, or the name of one that comes with the
     project. None takes searches."""
+    alone: bool = False
+    """Record plans of one decision each instead: a rule, or a value of a knob."""
     workers: int = 2
     """Programs at a time; compilations run side by side, measurements alone."""
     pack: Path | None = None

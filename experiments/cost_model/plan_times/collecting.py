@@ -61,13 +61,14 @@ def collect(
     folder: Path,
     decided: Callable[[Program], AbstractContextManager[NextPoint]] | None = None,
     *,
+    alone: bool = False,
     max_seconds: float = math.inf,
     max_compile_seconds: float = math.inf,
 ) -> Counter[str]:
     """Records plans of one program until a number of them is in its file.
 
     They are the default, and those that random search and evolution propose in turns, or those that
-    another function returns.
+    another function returns, or those with one decision each.
 
     Args:
         name: Name of the program.
@@ -76,6 +77,7 @@ def collect(
         seed: Seed of the searches.
         folder: Folder of the run.
         decided: Returns what proposes points of the program instead of these searches.
+        alone: True records each decision alone instead, those about most of the time first.
         max_seconds: Seconds that a run may take by default.
         max_compile_seconds: Seconds that a compilation may take.
 
@@ -94,10 +96,14 @@ def collect(
         # Asked of every program: the worker refuses those that take too long.
         knobs = worker.call(Recorder.knobs, Point())
         searches: deque[KnobSearch] = deque()
-        if decided:
+        next_point: NextPoint | None = None
+        if alone:
+            known = {recording.point for recording in recorded}
+            points = (point for point in worker.call(Recorder.alone) if point not in known)
+            next_point = partial(next, points, None)
+        elif decided:
             next_point = stack.enter_context(decided(program))
         else:
-            next_point = None
             space = RecordedSpace(knobs, _steps(worker))
             # A run that goes on draws other points than it did before.
             seeds = seed + 1000 * len(recorded)

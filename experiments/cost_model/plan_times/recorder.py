@@ -2,10 +2,12 @@
 
 import math
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import KernelTime, Recording
+from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import HloError
 from hlograph.execution import lock
 from hlograph.execution.load import LoadMeter
@@ -14,6 +16,7 @@ from hlograph.execution.turns import in_turns
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
+from hlograph.optimization.methods import COLD
 from hlograph.optimization.program_space import ProfiledVersions
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.knobs import Point
@@ -82,6 +85,27 @@ class Recorder(ProfiledVersions):
             return self._recorded(point, plan)
         except RuntimeError as error:
             raise HloError(str(error)) from error
+
+    def alone(self) -> list[Point]:
+        """Returns the points of single decisions: of rules, and of what is about some of the time.
+
+        Rules come first, then flags and what is about most of the predicted time, in turns.
+
+        Raises:
+            HloError: XLA does not optimize the program.
+        """
+        states = PlanStates(self.program, self.numerics, computing=lock.compiling)
+        actions = states.state(Point()).actions
+        rules = [action for action in actions if not action.knob]
+        flags = [action for action in actions if action.knob.startswith("flags ")]
+        values = [a for a in actions if a.knob and a not in flags and a.share >= COLD]
+        values.sort(key=lambda action: -action.share)
+        turns = chain.from_iterable(zip_longest(flags, values))
+        points: dict[Point, None] = {}
+        for action in filter(None, (*rules, *turns)):
+            with suppress(HloError), self.recorder.noted(action.name.encode()[:1000]):
+                points[states.after(Point(), action)] = None
+        return list(points)
 
     def _compiled(self, max_seconds: float) -> Any:
         """Returns the program as jaxlib compiles it by default.

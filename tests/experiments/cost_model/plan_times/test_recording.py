@@ -65,6 +65,18 @@ def test_plans_of_a_policy_are_recorded(tmp_path):
     assert decided.point != Point()
 
 
+def test_decisions_are_recorded_alone(tmp_path):
+    program = Program.of(jax.jit(lambda x: jnp.sort(x)[:, -1]).lower(jnp.ones((16, 2048))))
+    counts = collect(NAME, program, 3, 0, tmp_path, alone=True)
+    default, first, second = read(file_of(tmp_path, NAME))
+    assert counts["recorded"] == 3
+    assert default.point == Point()
+    assert len(first.point.items) == len(second.point.items) == 1
+    # The rules come first.
+    assert "sort" in first.point.values["steps program"]
+    assert not collect(NAME, program, 3, 0, tmp_path, alone=True)["recorded"]
+
+
 def test_recordings_become_a_data_set(recorded, tmp_path):
     folder, _, _ = recorded
     out = tmp_path / "packed"
