@@ -38,6 +38,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "README.md",
     "datasets/README.md",
+    "datasets/decision_times/README.md",
     "datasets/kernel_times/README.md",
     "datasets/plan_times/README.md",
 ]

@@ -139,13 +139,16 @@ def _packed(folder: Path, out: Path, extends: Path | None) -> str:
 
 def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
+    from experiments.cost_model.decided import decided_table
     from experiments.cost_model.examples import load_data
     from experiments.cost_model.model import new_model, weights_of
+    from hlograph.corpus import plan_times
     from hlograph.errors import MissingExtraError
+    from hlograph.profiling.kernel_trees import KernelTrees
 
     if config.bank is not None:
         MissingExtraError.check("paper", "lightgbm")  # before the training of networks
-    data = load_data(config.data, config.learn_from, config.bank, config.splits)
+    data = load_data(config.data, config.learn_from, config.bank, config.splits, config.decided)
     weights_of(new_model(data.columns, config.model), data.columns)  # fails before the training
     comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
@@ -154,8 +157,12 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
         weights_of(model, data.columns).save(folder / f"cost-model-seed{seed}.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
     if config.bank is not None:
-        comparison.grown(config.trees).save(folder / "kernel_trees.weights")
+        grown = comparison.grown(config.trees)
+        grown.save(folder / "kernel_trees.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
+        if config.decided is not None:
+            held_out = plan_times.load("validation", folder=config.decided).by_program()
+            return [comparison.table(), decided_table(held_out, KernelTrees(grown))]
     return [comparison.table()]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.cost_model.decided import words_of_decided
 from hlograph.corpus import kernel_times, plan_times
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.corpus.plan_times import PlanTime, PlanTimes
@@ -147,12 +148,24 @@ class Tables(NamedTuple):
     decisions: WordTable
 
     @classmethod
-    def of(cls, plans: Sequence[PlanTime], kernels: Sequence[MeasuredKernel] = ()) -> Tables:
-        """Returns tables with the columns that some plans, and kernels alone, need."""
+    def of(
+        cls,
+        plans: Sequence[PlanTime],
+        kernels: Sequence[MeasuredKernel] = (),
+        decided: Iterable[str] = (),
+    ) -> Tables:
+        """Returns tables with the columns that some plans, and kernels alone, need.
+
+        Args:
+            plans: The plans.
+            kernels: The kernels alone.
+            decided: More words of decisions.
+        """
         variants = [variant for kernel in kernels for variant in kernel.variants]
+        words = [decision_words(variant.decisions) for variant in variants]
         return cls(
             WordTable.of(flag_words(each.flags) for each in (*plans, *variants)),
-            WordTable.of(decision_words(variant.decisions) for variant in variants),
+            WordTable.of([*words, decided]),
         )
 
 
@@ -277,6 +290,7 @@ class Data:
         columns: Columns of the tables, those of the programs to learn from.
         flags: The table of flags.
         decisions: The table of decisions.
+        decided: Plans of one decision each to learn from, by the names of their programs.
     """
 
     kernels: Sequence[str]
@@ -285,6 +299,7 @@ class Data:
     columns: TableColumns
     flags: Tensor
     decisions: Tensor
+    decided: Mapping[str, Sequence[PlanTime]] = field(default_factory=dict)
 
     @property
     def whole(self) -> list[ProgramExamples]:
@@ -302,6 +317,7 @@ def load_data(
     learn_from: Sequence[plan_times.Split] = ("train",),
     bank: Path | None = None,
     compare_on: Sequence[plan_times.Split] = ("validation", "test"),
+    decided: Path | None = None,
 ) -> Data:
     """Loads the data set of plan times as examples.
 
@@ -310,6 +326,7 @@ def load_data(
         learn_from: Splits to learn from.
         bank: Folder of a bank of kernels, whose train split is learned from, too.
         compare_on: Splits to compare models on.
+        decided: Folder of plans of one decision each, of whose train split trees learn, too.
 
     Raises:
         HloError: There is no data set.
@@ -317,7 +334,9 @@ def load_data(
     learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load(*compare_on, folder=folder)
     alone = kernel_times.load("train", folder=bank) if bank else KernelTimes((), ())
-    tables = Tables.of(learned.plans, alone.measured)
+    single = plan_times.load("train", folder=decided).by_program() if decided else {}
+    words = words_of_decided(plan for plans in single.values() for plan in plans)
+    tables = Tables.of(learned.plans, alone.measured, words)
     training, held_out = (
         [program for program in examples(times, tables) if len(program.plans) >= _LEAST_PLANS]
         for times in (learned, others)
@@ -331,4 +350,5 @@ def load_data(
         TableColumns(tables.flags.columns, tables.decisions.columns),
         tables.flags.table(),
         tables.decisions.table(),
+        single,
     )

@@ -136,6 +136,9 @@ class TrainCostModelConfig:
     """Splits to compare on."""
     bank: Path | None = None
     """Folder of a bank of kernels, of which the train split is learned from, too."""
+    decided: Path | None = None
+    """Folder of plans of one decision each (record --alone), of whose train split trees learn what
+    decisions bring within programs."""
     trees: TreesConfig = field(default_factory=TreesConfig)
     """Settings of gradient-boosted trees, which need --bank. They are saved as
     kernel_trees.weights; those that come with hlograph are in hlograph/profiling."""

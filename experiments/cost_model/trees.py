@@ -6,18 +6,22 @@ LightGBM is from Ke et al. 2017, "LightGBM: a highly efficient gradient boosting
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from experiments.cost_model.decided import DecidedExamples, decided_examples
 from experiments.cost_model.examples import Data, ProgramExamples
 from experiments.cost_model.settings import TreesConfig
 from experiments.cost_model.training import Batch
 from hlograph.errors import MissingExtraError
 from hlograph.profiling.kernel_seconds import OUTSIDE_SECONDS
 from hlograph.profiling.kernel_trees import (
+    NO_TREES,
+    KernelTrees,
     KernelTreeWeights,
     Trees,
     TreeSum,
@@ -44,6 +48,8 @@ _SETTINGS = {
 # of magnitude either.
 _LEAST_WEIGHT = 0.01
 _AT_ONCE = 1024
+# Weight of a decision about all of a program, where that of one about a kernel alone is 1.
+_WITHIN = 3.0
 
 
 class TreeLearning:
@@ -79,24 +85,34 @@ class TreeLearning:
             parts.append((rows[timed], (log_seconds - prior)[timed], weights[timed]))
         return self._grown(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def gains(self) -> Trees:
-        """Grows trees for the gains of decisions about kernels, which see the default alone."""
+    def gains(self, within: DecidedExamples | None = None) -> Trees:
+        """Grows trees for the gains of decisions about kernels, which see the default alone.
+
+        Args:
+            within: Decisions about whole programs to learn from, too.
+        """
         batch = Batch.of(self.data.alone)
         decided = batch.decided.numpy()
         log_ratios = batch.log_ratios.double().numpy()[decided]
-        return self._grown(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))
+        parts = [(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))]
+        if within is not None:
+            parts.append((within.rows, within.log_gains, _WITHIN * within.weights))
+        return self._grown(*map(np.concatenate, zip(*parts, strict=True)))
 
     def weights(self) -> KernelTreeWeights:
         """Grows all trees."""
-        return KernelTreeWeights(
+        weights = KernelTreeWeights(
             feature_names(),
             self.data.columns.flags,
             self.data.columns.decisions,
             OUTSIDE_SECONDS,
             machine(),
             self.seconds(),
-            self.gains(),
+            NO_TREES,
         )
+        decided = self.data.decided
+        within = decided_examples(decided, KernelTrees(weights)) if decided else None
+        return replace(weights, gains=self.gains(within))
 
     def predicted_seconds(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
         """Returns the predicted seconds of the plans, or variants, of each example."""

@@ -27,6 +27,9 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 FOLDER = "plan_times"
 """Folder of the data set in the corpus."""
 
+DECISIONS = "decision_times"
+"""Folder of the data set of plans with one decision each."""
+
 
 class RunKernel(NamedTuple):
     """A kernel in a run of a plan.
@@ -113,16 +116,17 @@ class PlanTimes:
         return grouped
 
 
-def load(*splits: Split, folder: Location | None = None) -> PlanTimes:
+def load(*splits: Split, folder: Location | None = None, name: str = FOLDER) -> PlanTimes:
     """Loads the data set.
 
     Args:
         splits: Splits to load; none takes all.
         folder: Folder of the data set; None is that of the corpus.
+        name: Name of the data set in the corpus: ``FOLDER`` or ``DECISIONS``.
 
     Raises:
         HloError: There is no data set at its location.
         DamagedFileError: A file is damaged.
     """
-    kernels, contents = load_splits(FOLDER, folder, splits or SPLITS)
+    kernels, contents = load_splits(name, folder, splits or SPLITS)
     return PlanTimes(kernels, [PlanTime.from_json(content) for content in contents])

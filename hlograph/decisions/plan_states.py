@@ -6,6 +6,7 @@ An action is a value of a knob, or a rule wherever it applies. A point is what a
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -19,7 +20,7 @@ from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Knob, Point, flag_knobs, flag_values
 from hlograph.plans.placing.operations import kinds_of
 from hlograph.plans.versions import STEPS, Versions, steps_of
-from hlograph.profiling.kernel_modules import kernel_modules
+from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.kernel_seconds import PredictedTime, PredictTime, RatedKernels
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.transforms.rewriting import Rewrite
@@ -42,6 +43,8 @@ _OTHER, _LOOP = "other", "while"
 _MOST_VALUES = 4
 
 _KEPT = 64  # states of a program
+
+_MOST_SAVED = 4.0
 
 
 def action_kinds() -> tuple[str, ...]:
@@ -78,6 +81,17 @@ class PlanAction(NamedTuple):
         """The knob and its value, or the rule."""
         return f"{self.knob} = {self.value}" if self.knob else f"rule {self.value}"
 
+    @property
+    def log_places(self) -> float:
+        """log2(1 + x) / 4 of the number of places."""
+        return math.log2(1 + self.places) / 4
+
+    @property
+    def log_ratio(self) -> float:
+        """Predicted logarithm of the time before rules over that after, from -4 to 4."""
+        rest = max(1.0 - self.saved, math.exp(-_MOST_SAVED))
+        return max(-math.log(rest), -_MOST_SAVED)
+
     @classmethod
     def named(cls, name: str) -> PlanAction:
         """Returns the action of a name, without what depends on a state."""
@@ -91,12 +105,16 @@ class PointState(NamedTuple):
     Attributes:
         point: The point.
         module: The module that XLA optimizes the program to; not to be changed.
+        program: The same, read from its text.
+        kernels: Its kernels.
         time: Its predicted time.
         actions: The actions that are possible next: rules, then flags, then fusion and kernels.
     """
 
     point: Point
     module: Module
+    program: OptimizedModule
+    kernels: Sequence[KernelModule]
     time: PredictedTime
     actions: tuple[PlanAction, ...]
 
@@ -197,7 +215,7 @@ class PlanStates:
             shares = Shares.of_kernels(own, program)
             sweeps = _sweeps(self._applicable(steps_of(point)), program, shares)
             actions = (*sweeps, *self._settings(version, point, shares))
-            return PointState(point, Module.from_proto(proto), time, actions)
+            return PointState(point, Module.from_proto(proto), program, kernels, time, actions)
 
     def _source(self, steps: tuple[str, ...]) -> Module:
         """Returns the program after steps, or prepared for rules, before XLA's own passes."""

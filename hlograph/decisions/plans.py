@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -39,7 +38,6 @@ log ratio of rules, from -4 to 4."""
 ROLES: tuple[str, ...] = ("touched",)
 """Role of a node in an action, which is about it."""
 
-_MOST_SAVED = 4.0
 _KEPT = 64  # programs with their states
 
 
@@ -240,17 +238,8 @@ def features(actions: Sequence[PlanAction], numbers: Mapping[str, int]) -> NDArr
         actions: The actions.
         numbers: Numbers of their kinds.
     """
-    rows = [
-        (numbers[each.kind], each.share, math.log2(1 + each.places) / 4, _log_ratio(each.saved))
-        for each in actions
-    ]
+    rows = [(numbers[each.kind], each.share, each.log_places, each.log_ratio) for each in actions]
     return np.array(rows, np.float32).reshape(-1, len(PLAN_FEATURES))
-
-
-def _log_ratio(saved: float) -> float:
-    """Returns the logarithm of the time before over that after, of a share that is saved."""
-    rest = max(1.0 - saved, math.exp(-_MOST_SAVED))
-    return max(-math.log(rest), -_MOST_SAVED)
 
 
 def links(actions: Sequence[PlanAction], graph: HloGraph) -> NDArray[np.int64]:

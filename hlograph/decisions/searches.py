@@ -135,6 +135,7 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
         **{
             name: RegisteredSearch(make, on_request=True)
             for name, make in {
+                "predicted": f"{_METHODS}.predicted:Predicted",
                 "knobs-coordinate": f"{_METHODS}.coordinate:Coordinate.of_program",
                 "knobs-evolution": f"{_METHODS}.evolution:Evolution.of_program",
                 "knobs-random": f"{_METHODS}.evolution:Random.of_program",

@@ -29,7 +29,7 @@ from hlograph.storage.machine import Machine
 
 Floats, Words = NDArray[np.float64], NDArray[np.float32]
 
-_KIND, _VERSION = "kernel-trees", 1
+_KIND, _VERSION = "kernel-trees", 2
 
 _PRIOR = NUMBERS.index("log_alone")
 _OPCODES = NODE_IDS["opcode"]
@@ -51,6 +51,16 @@ class Trees(NamedTuple):
     children: NDArray[np.int32]
     leaves: Floats
     roots: NDArray[np.int32]
+
+
+NO_TREES = Trees(
+    np.zeros(0, np.int32),
+    np.zeros(0),
+    np.zeros((0, 2), np.int32),
+    np.zeros(0),
+    np.zeros(0, np.int32),
+)
+"""Trees whose sum is 0."""
 
 
 class TreeSum:
@@ -120,17 +130,41 @@ def of_seconds(features: Floats, flags: Words, alone: bool) -> Floats:
     return np.concatenate((features, flags, np.full((len(features), 1), float(alone))), axis=1)
 
 
-def of_gains(features: Floats, log_seconds: Floats, kernels: Floats, decisions: Words) -> Floats:
+class Context(NamedTuple):
+    """What is known of a decision within a program; the defaults are those of a kernel alone.
+
+    Attributes:
+        share: Share of the program's time by rates that the kernels take which it is about.
+        log_places: log2(1 + x) / 4 of the number of places that it changes together.
+        saved: Logarithm of the ratio that rates predict of rules; 0 for others.
+        within: 1 within a program.
+    """
+
+    share: float = 1.0
+    log_places: float = 0.0
+    saved: float = 0.0
+    within: float = 0.0
+
+
+def of_gains(
+    features: Floats,
+    log_seconds: Floats,
+    kernels: Floats,
+    decisions: Words,
+    contexts: Sequence[Context] | None = None,
+) -> Floats:
     """Returns the features of decisions about kernels, of which the gain is learned.
 
     Args:
-        features: float64 ``[N, len(feature_names())]``, of the kernel that takes longest by rates
-            of what jaxlib makes of a kernel by default.
-        log_seconds: float64 ``[N]``, logarithm of the seconds of all of it by rates.
-        kernels: float64 ``[N]``, number of the kernels that it is.
+        features: float64 ``[N, len(feature_names())]``, of the kernel that takes longest by rates,
+            of those that a decision is about, as jaxlib makes them by default.
+        log_seconds: float64 ``[N]``, logarithm of the seconds of all of them by rates.
+        kernels: float64 ``[N]``, number of the kernels.
         decisions: float32 ``[N, D]``, ones of the words of each decision.
+        contexts: Context of each decision; None for kernels alone.
     """
-    more = np.column_stack((log_seconds, kernels, decisions))
+    known = np.array(contexts or [Context()] * len(features)).reshape(-1, len(Context._fields))
+    more = np.column_stack((log_seconds, kernels, known, decisions))
     return np.concatenate((features, more), axis=1, dtype=np.float64)
 
 
@@ -200,7 +234,9 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         super().__init__(weights)
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
-        self._gains = TreeSum(weights.gains, width + 2 + len(weights.decisions))
+        self._gains = TreeSum(
+            weights.gains, width + 2 + len(Context._fields) + len(weights.decisions)
+        )
 
     @classmethod
     def _read(cls, path: Path) -> KernelTreeWeights:
@@ -228,6 +264,22 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
             HloParseError: The text is no kernel.
         """
         words = word_table(map(decision_words, decisions), self.weights.decisions)
-        features = np.repeat(np.array(self._seen([kernel])), len(words), axis=0)
+        features = np.repeat(self.features([kernel]), len(words), axis=0)
         rows = of_gains(features, log_rated(features), np.ones(len(words)), words)
-        return np.exp(self._gains(rows)).tolist()
+        return np.exp(self.log_gains(rows)).tolist()
+
+    def features(self, kernels: Sequence[KernelModule]) -> Floats:
+        """Returns the features of kernels, float64 ``[len(kernels), len(feature_names())]``.
+
+        Raises:
+            HloParseError: A text is no kernel.
+        """
+        return np.array(self._seen(kernels)).reshape(len(kernels), -1)
+
+    def log_gains(self, rows: Floats) -> Floats:
+        """Returns the logarithms of what decisions bring to kernels, float64 ``[N]``.
+
+        Args:
+            rows: Their features, of ``of_gains``.
+        """
+        return self._gains(rows)

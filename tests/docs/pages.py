@@ -25,6 +25,7 @@ PAGES = sorted(
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "datasets" / "README.md",
+        ROOT / "datasets" / "decision_times" / "README.md",
         ROOT / "datasets" / "kernel_times" / "README.md",
         ROOT / "datasets" / "plan_times" / "README.md",
         *(page for page in (ROOT / "docs").glob("*.md") if page.name != PAST),

@@ -1,0 +1,191 @@
+"""Decisions about whole programs, each recorded alone, as examples for trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from experiments.cost_model.ranking import interval_of_mean
+from experiments.evaluate.results import markdown_table
+from hlograph import corpus
+from hlograph.corpus.plan_times import PlanTime
+from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
+from hlograph.decisions.predicted_gains import LEAST_LOG_RATIO, decision_rows, log_ratios
+from hlograph.errors import HloError
+from hlograph.plans import Program
+from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_trees import KernelTrees
+from hlograph.profiling.plan_words import decision_words
+
+Floats = NDArray[np.float64]
+
+# Decisions about less than this share of a program say little beside the noise.
+_LEAST_SHARE = 0.1
+# What is left of the time of kernels, at least, and the logarithms of gains that count.
+_LEAST_LEFT, _GAINS = 0.03, (-3.0, 3.5)
+
+
+_RATES, _TREES = "rates of work, of rules alone", "trees"
+_HEADS = (
+    "prediction",
+    "clear pairs in order",
+    "ratio of the decision predicted best (95 % interval)",
+    "ratio of the best decision",
+    "share of its logarithm",
+    "choices that are slower",
+)
+# Logarithms of ratios of which two differ clearly, and below which a choice is slower.
+_CLEAR, _SLOWER = 0.1, 0.03
+
+
+class DecidedExamples(NamedTuple):
+    """Decisions about programs as trees see them.
+
+    Attributes:
+        rows: float64 ``[N, F]``, features (``hlograph.profiling.kernel_trees.of_gains``).
+        log_gains: float64 ``[N]``, logarithms of what each brought to the kernels it is about.
+        weights: float64 ``[N]``, share of these kernels in the time of the program.
+    """
+
+    rows: Floats
+    log_gains: Floats
+    weights: Floats
+
+
+def words_of_decided(plans: Iterable[PlanTime]) -> set[str]:
+    """Returns the words of decisions that were recorded alone."""
+    words = {word for plan in plans for word in decision_words(plan.decisions)}
+    return words | {f"steps {PREDICTED}"} if words else words
+
+
+def recorded_actions(states: PlanStates, ratios: Mapping[Point, float]) -> dict[PlanAction, float]:
+    """Returns the ratios of the actions of a program's default whose plans were recorded.
+
+    Args:
+        states: States of the program.
+        ratios: Ratios default / plan by points.
+
+    Raises:
+        HloError: The program does not compile.
+    """
+    recorded: dict[PlanAction, float] = {}
+    for action in states.state(Point()).actions:
+        try:
+            ratio = ratios.get(states.after(Point(), action))
+        except HloError:
+            continue
+        if ratio is not None:
+            recorded[action] = ratio
+    return recorded
+
+
+def decided_examples(
+    plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees
+) -> DecidedExamples:
+    """Returns the recorded decisions about programs of the corpus as examples.
+
+    XLA optimizes the programs in this process, which takes some minutes.
+
+    Args:
+        plans: Plans of single decisions by the names of their programs.
+        trees: Trees that predict the seconds of kernels.
+
+    Raises:
+        HloError: A program does not compile.
+    """
+    parts: list[DecidedExamples] = []
+    for state, recorded in _recorded(plans):
+        rows, shares = decision_rows(state, trees, list(recorded))
+        told = shares > _LEAST_SHARE
+        gains = _local(np.array(list(recorded.values())), shares)
+        parts.append(DecidedExamples(rows[told], gains[told], shares[told]))
+    return DecidedExamples(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -> str:
+    """Returns how well recorded decisions about programs are predicted, as a table in Markdown.
+
+    Args:
+        plans: Plans of single decisions by the names of their programs.
+        trees: The trees.
+
+    Raises:
+        HloError: A program does not compile.
+    """
+    choices: dict[str, list[_Choice]] = {_RATES: [], _TREES: []}
+    for state, recorded in _recorded(plans):
+        actions, measured = list(recorded), np.log(list(recorded.values()))
+        by_rates = np.array([action.log_ratio for action in actions])
+        for name, predicted in {
+            _RATES: by_rates,
+            _TREES: log_ratios(state, trees, actions),
+        }.items():
+            choices[name].append(_Choice.of(predicted, measured))
+    return markdown_table(_HEADS, [_row(name, of_model) for name, of_model in choices.items()])
+
+
+class _Choice(NamedTuple):
+    """What a model says of the decisions about a program, among which is to take none.
+
+    Attributes:
+        clear: Numbers of pairs that clearly differ, in order and in all.
+        chosen: Logarithm of the ratio of the decision that is predicted to bring most.
+        best: Logarithm of the largest ratio.
+    """
+
+    clear: tuple[float, int]
+    chosen: float
+    best: float
+
+    @classmethod
+    def of(cls, predicted: Floats, measured: Floats) -> _Choice:
+        predicted, measured = np.append(predicted, 0.0), np.append(measured, 0.0)
+        apart = measured[:, None] - measured
+        order = np.sign(predicted[:, None] - predicted) * np.sign(apart)
+        clear = order[np.triu(np.abs(apart) > _CLEAR)]
+        likely = np.where(predicted >= LEAST_LOG_RATIO, predicted, 0.0)
+        chosen = int(likely.argmax()) if likely.any() else len(measured) - 1
+        right = float((clear > 0).sum() + (clear == 0).sum() / 2)
+        return cls((right, len(clear)), float(measured[chosen]), float(measured.max()))
+
+
+def _row(name: str, choices: Sequence[_Choice]) -> tuple[str, ...]:
+    right, pairs = map(sum, zip(*(choice.clear for choice in choices), strict=True))
+    chosen = np.array([choice.chosen for choice in choices])
+    best = np.array([choice.best for choice in choices])
+    low, high = np.exp(interval_of_mean(chosen.tolist()))
+    return (
+        name,
+        f"{right / pairs:.0%}",
+        f"{np.exp(chosen.mean()):.2f} ({low:.2f} to {high:.2f})",
+        f"{np.exp(best.mean()):.2f}",
+        f"{chosen.sum() / best.sum():.0%}",
+        f"{(chosen < -_SLOWER).sum()}",
+    )
+
+
+def _recorded(
+    plans: Mapping[str, Sequence[PlanTime]],
+) -> Iterator[tuple[PointState, dict[PlanAction, float]]]:
+    """Yields the default of each program, and its recorded actions."""
+    for name, of_program in tqdm(plans.items(), unit="program", disable=None):
+        states = PlanStates(Program.of(corpus.benchmark(name).load()))
+        ratios = {Point.of(plan.decisions): plan.ratio for plan in of_program}
+        if recorded := recorded_actions(states, ratios):
+            yield states.state(Point()), recorded
+
+
+def _local(ratios: Floats, shares: Floats) -> Floats:
+    """Returns the logarithms of what decisions brought to what they are about.
+
+    Args:
+        ratios: float64 ``[N]``, time of the program before over that after.
+        shares: float64 ``[N]``, share of the program that each is about.
+    """
+    shares = np.maximum(shares, 1e-3)
+    left = np.maximum(1 / ratios - 1 + shares, _LEAST_LEFT * shares)
+    return np.clip(np.log(shares / left), *_GAINS)

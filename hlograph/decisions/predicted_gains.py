@@ -1,0 +1,175 @@
+"""Predicted gains of the actions of a plan's state, from one look at its kernels.
+
+Trees (``hlograph.profiling.kernel_trees``) predict what a decision brings to the kernels that it is
+about. Nothing is compiled for it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState
+from hlograph.errors import HloError
+from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_trees import Context, KernelTrees, log_rated, of_gains
+from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.profiling.plan_words import decision_words, word_table
+
+Floats = NDArray[np.float64]
+
+LEAST_LOG_RATIO = math.log(1.02)
+"""Logarithm of the ratio that a decision is to be predicted to bring at least."""
+
+_LEAST_CALLS = 1e-3
+
+
+class DecisionRows(NamedTuple):
+    """What trees see of decisions.
+
+    Attributes:
+        rows: float64 ``[A, F]``, features (``of_gains``).
+        shares: float64 ``[A]``, share of the program's predicted time that the kernels take which
+            each is about; 0 if it is about none.
+    """
+
+    rows: Floats
+    shares: Floats
+
+
+def decision_rows(
+    state: PointState, trees: KernelTrees, actions: Sequence[PlanAction]
+) -> DecisionRows:
+    """Returns what trees see of actions of a state.
+
+    Args:
+        state: The state.
+        trees: The trees.
+        actions: The actions.
+
+    Raises:
+        HloParseError: A kernel of the state cannot be read.
+    """
+    kernels = state.kernels
+    if not kernels or not actions:
+        return DecisionRows(np.empty((0, 0)), np.zeros(len(actions)))
+    features = trees.features(kernels)
+    calls = np.maximum([kernel.calls for kernel in kernels], _LEAST_CALLS)
+    log_seconds = log_rated(features) + np.log(calls)
+    rated, predicted = np.exp(log_seconds), trees(kernels, {})
+    shares = np.array(predicted.kernels) / predicted.seconds
+    about = _KernelsAbout(state.program, kernels)
+    sets = [
+        np.arange(len(kernels)) if action.knob.startswith("flags ") else about(action.touched)
+        for action in actions
+    ]
+    longest = [kernel[np.argmax(log_seconds[kernel])] if len(kernel) else 0 for kernel in sets]
+    # A decision about no kernel has a share of nothing, whatever is predicted of it.
+    sums = np.array([max(rated[kernel].sum(), np.exp(-30.0)) for kernel in sets])
+    contexts = [
+        Context(part, action.log_places, action.log_ratio, 1.0)
+        for action, part in zip(actions, sums / (trees.weights.outside + rated.sum()), strict=True)
+    ]
+    words = word_table(map(_words, actions), trees.weights.decisions)
+    numbers = np.array([float(len(kernel)) for kernel in sets])
+    rows = of_gains(features[longest], np.log(sums), numbers, words, contexts)
+    return DecisionRows(rows, np.array([min(shares[kernel].sum(), 1.0) for kernel in sets]))
+
+
+def log_ratios(state: PointState, trees: KernelTrees, actions: Sequence[PlanAction]) -> Floats:
+    """Returns what actions are predicted to bring to a program, float64 ``[len(actions)]``.
+
+    Args:
+        state: The state.
+        trees: The trees.
+        actions: Actions of the state.
+
+    Returns:
+        Logarithms of the seconds of a run before over those after.
+
+    Raises:
+        HloParseError: A kernel of the state cannot be read.
+    """
+    rows, shares = decision_rows(state, trees, actions)
+    if not len(rows):
+        return np.zeros(len(actions))
+    return -np.log1p(shares * np.expm1(-trees.log_gains(rows)))
+
+
+def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf) -> Point:
+    """Returns the point where no decision is predicted to bring more.
+
+    Each step takes the decision that is predicted to bring most; one that does not compile is left
+    out.
+
+    Args:
+        states: States of the program.
+        trees: The trees.
+        seconds: Seconds after which no further decision is taken.
+
+    Raises:
+        HloError: The program does not compile by default.
+    """
+    begun = time.monotonic()
+    point, taken = Point(), set[str]()
+    state = states.state(point)
+    while time.monotonic() - begun < seconds:
+        left = [action for action in state.actions if _about(action) not in taken]
+        gains = log_ratios(state, trees, left)
+        if not left or gains.max() < LEAST_LOG_RATIO:
+            return point
+        action = left[int(gains.argmax())]
+        taken.add(_about(action))
+        try:
+            after = states.after(point, action)
+            state, point = states.state(after), after
+        except HloError:
+            continue
+    return point
+
+
+def _about(action: PlanAction) -> str:
+    """Returns the knob of an action, or the rule: each is decided once."""
+    return action.knob or action.value
+
+
+def _words(action: PlanAction) -> list[str]:
+    if action.knob:
+        return decision_words({action.knob: action.value})
+    return [f"steps {action.value}"]
+
+
+class _KernelsAbout:
+    """Returns the numbers of the kernels that names of instructions are about.
+
+    An instruction is about the kernel that it is, those that contain it, and those within it.
+    """
+
+    def __init__(self, program: OptimizedModule, kernels: Sequence[KernelModule]) -> None:
+        @cache
+        def within(computation: str) -> frozenset[str]:
+            instructions = program.computations.get(computation, ())
+            names = {each.name for each in instructions}
+            return frozenset(names.union(*(inside(each.name) for each in instructions)))
+
+        def inside(name: str) -> frozenset[str]:
+            return frozenset[str]().union(*map(within, program.instructions[name].calls))
+
+        self._numbers: dict[str, set[int]] = {}
+        for number, kernel in enumerate(kernels):
+            for name in (kernel.name, *inside(kernel.name)):
+                self._numbers.setdefault(name, set()).add(number)
+        for kernel in kernels:
+            for name in inside(kernel.name):
+                self._numbers[kernel.name] |= self._numbers[name]
+
+    def __call__(self, names: Iterable[str]) -> NDArray[np.int64]:
+        numbers = set[int]().union(*(self._numbers.get(name, ()) for name in names))
+        return np.array(sorted(numbers), np.int64)

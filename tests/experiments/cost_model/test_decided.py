@@ -1,0 +1,67 @@
+"""Decisions that were recorded alone: what trees learn of them, and how they are compared."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.cost_model.decided import (
+    _Choice,
+    _local,
+    _row,
+    recorded_actions,
+    words_of_decided,
+)
+from hlograph.corpus import plan_times
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.plans import Program
+from hlograph.plans.knobs import Point
+
+
+def test_a_gain_is_that_of_the_kernels_a_decision_is_about():
+    ratios, shares = np.array([1.0, 4 / 3, 2.0, 0.5]), np.array([0.5, 0.5, 0.5, 1.0])
+    gains = _local(ratios, shares)
+    # The second one leaves half of a half; the third would leave nothing.
+    assert gains == pytest.approx([0.0, np.log(2), 3.5, np.log(0.5)], abs=0.01)
+
+
+def test_recorded_ratios_belong_to_actions():
+    lowered = jax.jit(lambda x: jnp.sort(x)[:, :4]).lower(jnp.ones((64, 512)))
+    states = PlanStates(Program.of(lowered))
+    rule, *_, knob = states.state(Point()).actions
+    ratios = {states.after(Point(), rule): 2.0, states.after(Point(), knob): 0.5, Point(): 1.0}
+    recorded = recorded_actions(states, ratios)
+    assert recorded[rule] == 2.0
+    assert recorded[knob] == 0.5
+
+
+def test_a_choice_is_the_decision_that_is_predicted_best_or_none():
+    measured = np.log([1.5, 0.8, 1.0])
+    right = _Choice.of(np.log([1.2, 0.9, 1.0]), measured)
+    assert right.chosen == right.best == np.log(1.5)
+    assert right.clear == (5.0, 5)
+    nothing = _Choice.of(np.zeros(3), measured)
+    assert nothing.chosen == 0.0
+    assert nothing.clear == (2.5, 5)
+    wrong = _Choice.of(-measured, measured)
+    assert wrong.clear == (0.0, 5)
+    assert wrong.chosen == np.log(0.8)
+    row = _row("trees", [right, wrong])
+    assert row[1] == "50%"
+    assert row[2].startswith(f"{np.sqrt(1.5 * 0.8):.2f} (")
+    assert row[-1] == "1"
+
+
+def test_the_data_set_has_one_decision_of_each_plan_and_no_family_twice():
+    learned, held_out = (
+        plan_times.load(split, name=plan_times.DECISIONS) for split in ("train", "validation")
+    )
+    assert learned.plans
+    assert held_out.plans
+    assert all(len(plan.decisions) <= 1 for plan in (*learned.plans, *held_out.plans))
+    families = [
+        {name.split("/")[0] for name in times.by_program()} for times in (learned, held_out)
+    ]
+    assert not families[0] & families[1]
+    words = words_of_decided(learned.plans)
+    assert {"steps kernel-convolution", "steps predicted"} <= words

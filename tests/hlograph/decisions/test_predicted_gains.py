@@ -1,0 +1,116 @@
+"""Predicted gains of actions: what they are about, and the decisions that follow from them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import (
+    LEAST_LOG_RATIO,
+    _KernelsAbout,
+    decision_rows,
+    descended,
+    log_ratios,
+)
+from hlograph.errors import HloError
+from hlograph.plans import Program
+from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_trees import KernelTrees, feature_names
+
+
+def prefix(x):
+    return jnp.sort(x)[:, :4]
+
+
+def steps(x):
+    return jax.lax.fori_loop(0, 50, lambda i, y: jnp.sin(y @ x) + i, x)
+
+
+def program_of(function, *shape):
+    return Program.of(jax.jit(function).lower(jax.ShapeDtypeStruct(shape, jnp.float32)))
+
+
+@pytest.fixture(scope="module")
+def trees():
+    return KernelTrees.load()
+
+
+@pytest.fixture(scope="module")
+def sorts():
+    return PlanStates(program_of(prefix, 64, 4096))
+
+
+def test_flags_are_about_all_kernels_and_rules_about_some(sorts, trees):
+    state = sorts.state(Point())
+    rows, shares = decision_rows(state, trees, state.actions)
+    flags = np.array([action.knob.startswith("flags ") for action in state.actions])
+    time = trees(state.kernels, {})
+    assert shares[flags] == pytest.approx(sum(time.kernels) / time.seconds)
+    assert all(shares >= 0)
+    assert all(shares <= 1)
+    kernels = rows[:, len(feature_names()) + 1]
+    assert set(kernels[flags]) == {len(state.kernels)}
+    by_name = dict(zip(state.by_name, shares, strict=True))
+    assert by_name["rule sort-prefix-as-top-k"] > 0.5
+
+
+def test_what_decisions_are_predicted_to_bring_is_bounded_by_their_share(sorts, trees):
+    state = sorts.state(Point())
+    _, shares = decision_rows(state, trees, state.actions)
+    predicted = log_ratios(state, trees, state.actions)
+    assert np.all(predicted <= -np.log1p(-np.minimum(shares, 1 - 1e-9)) + 1e-9)
+    nowhere = state.actions[0]._replace(touched=(), knob="kernel none", value="library none")
+    assert log_ratios(state, trees, [nowhere]).tolist() == [0.0]
+    assert log_ratios(state, trees, []).tolist() == []
+
+
+def test_an_instruction_is_about_the_kernels_that_contain_it_and_those_within_it():
+    state = PlanStates(program_of(steps, 64, 64)).state(Point())
+    names = [kernel.name for kernel in state.kernels]
+    opcodes = [state.program.instructions[name].opcode for name in names]
+    loop = opcodes.index("while")
+    about = _KernelsAbout(state.program, state.kernels)
+    within = about([names[loop]])
+    assert loop in within
+    assert len(within) > 2
+    for number in within:
+        assert {number, loop} <= set(about([names[number]]))
+    fusion = next(number for number in within if opcodes[number] == "fusion")
+    (called,) = state.program.instructions[names[fusion]].calls
+    inner = state.program.computations[called][-1].name
+    assert fusion in about([inner])
+    assert about(["no-such-instruction"]).tolist() == []
+
+
+def test_a_descent_takes_decisions_that_are_predicted_to_bring_something(sorts, trees):
+    point = descended(sorts, trees)
+    plan = sorts.plan(point)
+    assert any(step.startswith(("sort-", "kernel-sort")) for step in plan.steps)
+    state = sorts.state(point)
+    left = [a for a in state.actions if a.knob and a.knob not in point.values]
+    assert log_ratios(state, trees, left).max(initial=0.0) < LEAST_LOG_RATIO
+    assert (
+        trees(state.kernels, plan.flags).seconds < trees(sorts.state(Point()).kernels, {}).seconds
+    )
+
+
+def test_a_descent_ends_in_time_and_leaves_out_what_does_not_compile(sorts, trees, monkeypatch):
+    assert descended(sorts, trees, seconds=0) == Point()
+    tried = []
+
+    def refuse(point, action):
+        tried.append(action.knob or action.value)
+        raise HloError("refused")
+
+    monkeypatch.setattr(sorts, "after", refuse)
+    assert descended(sorts, trees) == Point()
+    assert len(tried) == len(set(tried)) > 1
+
+
+def test_a_program_with_nothing_to_gain_keeps_the_default(trees):
+    states = PlanStates(program_of(lambda x: x, 8))
+    assert descended(states, trees) == Point()
+    state = states.state(Point())
+    empty = state._replace(kernels=())
+    assert log_ratios(empty, trees, state.actions).tolist() == [0.0] * len(state.actions)
