@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from experiments.cost_model.ranking import interval_of_mean
+from experiments.cost_model.ranking import clear_pairs, interval_of_mean
 from experiments.evaluate.results import markdown_table
 from hlograph import corpus
 from hlograph.corpus.plan_times import PlanTime
@@ -19,7 +19,7 @@ from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_trees import KernelTrees
-from hlograph.profiling.plan_words import decision_words
+from hlograph.profiling.plan_words import decision_words, rule_word
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 _LEAST_SHARE = 0.1
 # What is left of the time of kernels, at least, and the logarithms of gains that count.
 _LEAST_LEFT, _GAINS = 0.03, (-3.0, 3.5)
-
 
 _RATES, _TREES = "rates of work, of rules alone", "trees"
 _HEADS = (
@@ -59,7 +58,7 @@ class DecidedExamples(NamedTuple):
 def words_of_decided(plans: Iterable[PlanTime]) -> set[str]:
     """Returns the words of decisions that were recorded alone."""
     words = {word for plan in plans for word in decision_words(plan.decisions)}
-    return words | {f"steps {PREDICTED}"} if words else words
+    return words | {rule_word(PREDICTED)} if words else words
 
 
 def recorded_actions(states: PlanStates, ratios: Mapping[Point, float]) -> dict[PlanAction, float]:
@@ -120,16 +119,13 @@ def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -
     for state, recorded in _recorded(plans):
         actions, measured = list(recorded), np.log(list(recorded.values()))
         by_rates = np.array([action.log_ratio for action in actions])
-        for name, predicted in {
-            _RATES: by_rates,
-            _TREES: log_ratios(state, trees, actions),
-        }.items():
-            choices[name].append(_Choice.of(predicted, measured))
+        choices[_RATES].append(_Choice.of(by_rates, measured))
+        choices[_TREES].append(_Choice.of(log_ratios(state, trees, actions), measured))
     return markdown_table(_HEADS, [_row(name, of_model) for name, of_model in choices.items()])
 
 
 class _Choice(NamedTuple):
-    """What a model says of the decisions about a program, among which is to take none.
+    """The decision about a program that a model chooses, which may be to take none.
 
     Attributes:
         clear: Numbers of pairs that clearly differ, in order and in all.
@@ -144,13 +140,10 @@ class _Choice(NamedTuple):
     @classmethod
     def of(cls, predicted: Floats, measured: Floats) -> _Choice:
         predicted, measured = np.append(predicted, 0.0), np.append(measured, 0.0)
-        apart = measured[:, None] - measured
-        order = np.sign(predicted[:, None] - predicted) * np.sign(apart)
-        clear = order[np.triu(np.abs(apart) > _CLEAR)]
         likely = np.where(predicted >= LEAST_LOG_RATIO, predicted, 0.0)
         chosen = int(likely.argmax()) if likely.any() else len(measured) - 1
-        right = float((clear > 0).sum() + (clear == 0).sum() / 2)
-        return cls((right, len(clear)), float(measured[chosen]), float(measured.max()))
+        clear = clear_pairs(predicted, measured, _CLEAR)
+        return cls(clear, float(measured[chosen]), float(measured.max()))
 
 
 def _row(name: str, choices: Sequence[_Choice]) -> tuple[str, ...]:

@@ -49,20 +49,29 @@ def ranking(predicted: Numbers, log_seconds: Numbers, top: Sequence[int] = TOP) 
         top: Numbers of the best predicted, of which the fastest is taken.
     """
     seconds, guesses = np.asarray(log_seconds, np.float64), np.asarray(predicted, np.float64)
+    right, pairs = clear_pairs(guesses, seconds)
     ordered = [seconds[order] - seconds.min() for order in _orders(guesses)]
     return Ranking(
         kendall_tau(guesses, seconds),
-        _clear(guesses, seconds),
+        right / pairs if pairs else float("nan"),
         tuple(float(np.mean([np.expm1(slower[:n].min()) for slower in ordered])) for n in top),
         float(np.mean([1 + np.argmax(slower <= _NEAR) for slower in ordered])),
     )
 
 
-def _clear(guesses: NDArray[np.float64], seconds: NDArray[np.float64]) -> float:
-    apart = np.subtract.outer(seconds, seconds)
-    is_clear = apart > _CLEAR
-    guessed = np.sign(np.subtract.outer(guesses, guesses))[is_clear]
-    return float(np.mean((guessed + 1) / 2)) if guessed.size else float("nan")
+def clear_pairs(
+    predicted: NDArray[np.float64], measured: NDArray[np.float64], least: float = _CLEAR
+) -> tuple[float, int]:
+    """Returns how many of the pairs that clearly differ are in the right order, and their number.
+
+    Args:
+        predicted: float64 ``[N]``, numbers in the predicted order; equal ones count half.
+        measured: float64 ``[N]``, logarithms.
+        least: Difference above which two of these clearly differ.
+    """
+    is_clear = np.subtract.outer(measured, measured) > least
+    order = np.sign(np.subtract.outer(predicted, predicted))[is_clear]
+    return float(((order + 1) / 2).sum()), order.size
 
 
 def _orders(guesses: NDArray[np.float64]) -> list[NDArray[np.int64]]:

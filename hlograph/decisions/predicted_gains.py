@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState
 from hlograph.errors import HloError
 from hlograph.plans.knobs import Point
-from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_modules import KernelModule, reachable
 from hlograph.profiling.kernel_trees import Context, KernelTrees, log_rated, of_gains
 from hlograph.profiling.optimized_module import OptimizedModule
-from hlograph.profiling.plan_words import decision_words, word_table
+from hlograph.profiling.plan_words import decision_words, rule_word, word_table
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +31,7 @@ _LEAST_CALLS = 1e-3
 
 
 class DecisionRows(NamedTuple):
-    """What trees see of decisions.
+    """Decisions as trees see them.
 
     Attributes:
         rows: float64 ``[A, F]``, features (``of_gains``).
@@ -58,8 +57,6 @@ def decision_rows(
         HloParseError: A kernel of the state cannot be read.
     """
     kernels = state.kernels
-    if not kernels or not actions:
-        return DecisionRows(np.empty((0, 0)), np.zeros(len(actions)))
     features = trees.features(kernels)
     calls = np.maximum([kernel.calls for kernel in kernels], _LEAST_CALLS)
     log_seconds = log_rated(features) + np.log(calls)
@@ -70,8 +67,9 @@ def decision_rows(
         np.arange(len(kernels)) if action.knob.startswith("flags ") else about(action.touched)
         for action in actions
     ]
-    longest = [kernel[np.argmax(log_seconds[kernel])] if len(kernel) else 0 for kernel in sets]
     # A decision about no kernel has a share of nothing, whatever is predicted of it.
+    features = np.concatenate((features, np.zeros((1, features.shape[1]))))
+    longest = [kernel[np.argmax(log_seconds[kernel])] if len(kernel) else -1 for kernel in sets]
     sums = np.array([max(rated[kernel].sum(), np.exp(-30.0)) for kernel in sets])
     contexts = [
         Context(part, action.log_places, action.log_ratio, 1.0)
@@ -79,7 +77,7 @@ def decision_rows(
     ]
     words = word_table(map(_words, actions), trees.weights.decisions)
     numbers = np.array([float(len(kernel)) for kernel in sets])
-    rows = of_gains(features[longest], np.log(sums), numbers, words, contexts)
+    rows = of_gains(features[np.array(longest, np.int64)], np.log(sums), numbers, words, contexts)
     return DecisionRows(rows, np.array([min(shares[kernel].sum(), 1.0) for kernel in sets]))
 
 
@@ -98,8 +96,6 @@ def log_ratios(state: PointState, trees: KernelTrees, actions: Sequence[PlanActi
         HloParseError: A kernel of the state cannot be read.
     """
     rows, shares = decision_rows(state, trees, actions)
-    if not len(rows):
-        return np.zeros(len(actions))
     return -np.log1p(shares * np.expm1(-trees.log_gains(rows)))
 
 
@@ -121,12 +117,12 @@ def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf)
     point, taken = Point(), set[str]()
     state = states.state(point)
     while time.monotonic() - begun < seconds:
-        left = [action for action in state.actions if _about(action) not in taken]
+        left = [action for action in state.actions if _knob_of(action) not in taken]
         gains = log_ratios(state, trees, left)
         if not left or gains.max() < LEAST_LOG_RATIO:
             return point
         action = left[int(gains.argmax())]
-        taken.add(_about(action))
+        taken.add(_knob_of(action))
         try:
             after = states.after(point, action)
             state, point = states.state(after), after
@@ -135,7 +131,7 @@ def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf)
     return point
 
 
-def _about(action: PlanAction) -> str:
+def _knob_of(action: PlanAction) -> str:
     """Returns the knob of an action, or the rule: each is decided once."""
     return action.knob or action.value
 
@@ -143,7 +139,7 @@ def _about(action: PlanAction) -> str:
 def _words(action: PlanAction) -> list[str]:
     if action.knob:
         return decision_words({action.knob: action.value})
-    return [f"steps {action.value}"]
+    return [rule_word(action.value)]
 
 
 class _KernelsAbout:
@@ -153,21 +149,20 @@ class _KernelsAbout:
     """
 
     def __init__(self, program: OptimizedModule, kernels: Sequence[KernelModule]) -> None:
-        @cache
-        def within(computation: str) -> frozenset[str]:
-            instructions = program.computations.get(computation, ())
-            names = {each.name for each in instructions}
-            return frozenset(names.union(*(inside(each.name) for each in instructions)))
-
-        def inside(name: str) -> frozenset[str]:
-            return frozenset[str]().union(*map(within, program.instructions[name].calls))
-
+        inside = [
+            [
+                instruction.name
+                for computation in reachable(program, *program.instructions[kernel.name].calls)
+                for instruction in program.computations[computation]
+            ]
+            for kernel in kernels
+        ]
         self._numbers: dict[str, set[int]] = {}
-        for number, kernel in enumerate(kernels):
-            for name in (kernel.name, *inside(kernel.name)):
+        for number, (kernel, names) in enumerate(zip(kernels, inside, strict=True)):
+            for name in (kernel.name, *names):
                 self._numbers.setdefault(name, set()).add(number)
-        for kernel in kernels:
-            for name in inside(kernel.name):
+        for kernel, names in zip(kernels, inside, strict=True):
+            for name in names:
                 self._numbers[kernel.name] |= self._numbers[name]
 
     def __call__(self, names: Iterable[str]) -> NDArray[np.int64]:

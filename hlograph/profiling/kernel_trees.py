@@ -131,7 +131,7 @@ def of_seconds(features: Floats, flags: Words, alone: bool) -> Floats:
 
 
 class Context(NamedTuple):
-    """What is known of a decision within a program; the defaults are those of a kernel alone.
+    """The place of a decision within a program; the defaults are those of a kernel alone.
 
     Attributes:
         share: Share of the program's time by rates that the kernels take which it is about.
@@ -274,7 +274,7 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         Raises:
             HloParseError: A text is no kernel.
         """
-        return np.array(self._seen(kernels)).reshape(len(kernels), -1)
+        return np.array(self._seen(kernels)).reshape(-1, len(feature_names()))
 
     def log_gains(self, rows: Floats) -> Floats:
         """Returns the logarithms of what decisions bring to kernels, float64 ``[N]``.

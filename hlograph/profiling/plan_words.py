@@ -1,4 +1,4 @@
-"""What is decided about a compilation as words, each of which is a column of a cost model."""
+"""Words for the decisions about a compilation, each of which is a column of a cost model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ def decision_words(decisions: Mapping[str, str]) -> list[str]:
         if stage == "flags":
             words.append(f"{name}={value}")
         elif stage == "steps":
-            words += [f"steps {step.partition('(')[0]}" for step in json.loads(value)]
+            words += [rule_word(step.partition("(")[0]) for step in json.loads(value)]
         else:
             words += [f"{stage} {value}", f"{stage} {value.partition(' ')[0]}"]
     return words
+
+
+def rule_word(name: str) -> str:
+    """Returns the word for a rule, or for another step of that name."""
+    return f"steps {name}"
 
 
 def word_table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> NDArray[np.float32]:

@@ -99,7 +99,9 @@ def collect(
         next_point: NextPoint | None = None
         if alone:
             known = {recording.point for recording in recorded}
-            points = (point for point in worker.call(Recorder.alone) if point not in known)
+            points = (
+                point for point in worker.call(Recorder.single_decisions) if point not in known
+            )
             next_point = partial(next, points, None)
         elif decided:
             next_point = stack.enter_context(decided(program))

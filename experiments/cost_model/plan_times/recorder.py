@@ -86,7 +86,7 @@ class Recorder(ProfiledVersions):
         except RuntimeError as error:
             raise HloError(str(error)) from error
 
-    def alone(self) -> list[Point]:
+    def single_decisions(self) -> list[Point]:
         """Returns the points of single decisions: of rules, and of what is about some of the time.
 
         Rules come first, then flags and what is about most of the predicted time, in turns.
