@@ -23,8 +23,12 @@ from hlograph.measuring.compiled import FinalModule
 from hlograph.measuring.samples import Samples
 from hlograph.measuring.trial import Job
 from hlograph.plans import Measured, Plan, compile_program
+from hlograph.profiling.kernel_categories import OUTSIDE
+from hlograph.profiling.kernel_modules import kernel_modules
+from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.of_program import runner
+from hlograph.profiling.optimized_module import OptimizedModule
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class PlanWorker:
         self._job, self._recorder = job, recorder
         self._inputs = Samples(job.program, job.given, job.seed).usual[0].inputs
         self._kept: OrderedDict[str, _Compiled] = OrderedDict()
+        self._trees = KernelTrees.load()
 
     def __call__(self, request: PlanRequest) -> PlanAnswer:
         """Answers a request. What cannot be done is refused with the reason."""
@@ -104,8 +109,19 @@ class PlanWorker:
             measurement = measure(
                 compiled.executable, run, runs=_RUNS, max_seconds=_RUN_SECONDS, before=before
             )
-        timeline = timeline_data(measurement) | {"compile_seconds": compiled.seconds}
+        predicted = self._predicted(measurement.program, plan)
+        timeline = timeline_data(measurement, predicted) | {"compile_seconds": compiled.seconds}
         return Timeline(timeline, optimized_data(measurement.program))
+
+    def _predicted(self, program: OptimizedModule, plan: Plan) -> dict[str, float]:
+        """Returns the predicted seconds of kernels in a run, by their names."""
+        kernels = kernel_modules(program)
+        with lock.compiling():
+            predicted = self._trees(kernels, plan.flags)
+        names = (kernel.name for kernel in kernels)
+        return dict(zip(names, predicted.kernels, strict=True)) | {
+            OUTSIDE: self._trees.weights.outside
+        }
 
     def _turns(self, plan: Plan, other: Plan) -> Measured:
         both = [self._compiled(plan), self._compiled(other)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hlograph.profiling.kernel_categories import kind_of
-from hlograph.profiling.kernels import Kernel, Measurement
+from hlograph.profiling.kernels import Measurement
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.trace import Span
 
@@ -15,16 +15,18 @@ MOST_SPANS = 12_000
 """Steps of a run that a timeline shows; a loop can have a million, and pages are opened often."""
 
 
-def timeline_data(measurement: Measurement) -> dict[str, Any]:
+def timeline_data(measurement: Measurement, predicted: Mapping[str, float]) -> dict[str, Any]:
     """Returns a measurement as columns: its kernels, and the steps of its fastest recorded run.
 
     Args:
         measurement: The measurement.
+        predicted: Predicted seconds of kernels in a run, by their names.
 
     Returns:
         A JSON object. ``kernels`` has the attributes of ``Kernel`` as columns, slowest first; their
         seconds sum to ``seconds``, those of the runs that were disturbed least, because a page
-        compares two programs that were recorded one after the other.
+        compares two programs that were recorded one after the other. ``predicted`` has the
+        predicted seconds beside them, null where nothing is predicted.
         ``run`` has a row for each step: the number of its kernel, begin and duration in
         microseconds, and its lane. Steps of a loop's body are in lanes below the loop's, and steps
         at the same time on other threads in lanes of their own. Of long runs the shortest steps are
@@ -40,7 +42,7 @@ def timeline_data(measurement: Measurement) -> dict[str, Any]:
         "seconds": measurement.quiet_seconds,
         "recorded_seconds": measurement.recorded_seconds,
         "accounted": measurement.accounted,
-        "kernels": _columns(measurement.kernels, measurement.quiet_seconds / measurement.seconds),
+        "kernels": _columns(measurement, predicted),
         "run": {
             "seconds": run.seconds,
             "kernel": [numbers[span.name] for span in shown],
@@ -54,8 +56,13 @@ def timeline_data(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _columns(kernels: Sequence[Kernel], scale: float) -> dict[str, list[Any]]:
-    rows = [kernel.to_json() | {"seconds": scale * kernel.seconds} for kernel in kernels]
+def _columns(measurement: Measurement, predicted: Mapping[str, float]) -> dict[str, list[Any]]:
+    scale = measurement.quiet_seconds / measurement.seconds
+    rows = [
+        kernel.to_json()
+        | {"seconds": scale * kernel.seconds, "predicted": predicted.get(kernel.name)}
+        for kernel in measurement.kernels
+    ]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 

@@ -18,7 +18,7 @@ def _measurement(*spans: tuple[str, float, float]) -> Measurement:
 
 def test_steps_of_a_loop_are_below_it_and_side_by_side_in_lanes_of_their_own():
     spans = ("loop", 2, 8), ("twice", 3, 5), ("twice", 5, 7), ("last", 6, 10)
-    data = timeline_data(_measurement(*spans))
+    data = timeline_data(_measurement(*spans), {"loop": 5e-7})
     run = data["run"]
     names = [data["kernels"]["name"][kernel] for kernel in run["kernel"]]
     assert names == ["loop", "twice", "twice", "last"]
@@ -31,11 +31,12 @@ def test_steps_of_a_loop_are_below_it_and_side_by_side_in_lanes_of_their_own():
     # The kernels are those of the runs that were disturbed least.
     assert data["seconds"] == 6e-6
     assert data["kernels"]["seconds"] == pytest.approx([1e-6 * 6 / 9] * 3)
+    assert data["kernels"]["predicted"] == [None, 5e-7, None]
 
 
 def test_the_longest_steps_are_shown(monkeypatch):
     monkeypatch.setattr(tested, "MOST_SPANS", 2)
-    data = timeline_data(_measurement(("last", 1, 3), ("twice", 3, 4), ("loop", 5, 9)))
+    data = timeline_data(_measurement(("last", 1, 3), ("twice", 3, 4), ("loop", 5, 9)), {})
     assert data["run"]["duration"] == [2, 4]
     assert data["run"]["left_out"] == 1
     assert data["run"]["left_out_seconds"] == pytest.approx(1e-6)

@@ -49,6 +49,8 @@ export interface Kernels {
   readonly kind: readonly string[];
   readonly calls: readonly number[];
   readonly seconds: readonly number[];
+  /** What is predicted without a run; null where nothing is. */
+  readonly predicted: readonly (number | null)[];
   readonly shape: readonly string[];
   readonly library: readonly string[];
   readonly op_name: readonly string[];

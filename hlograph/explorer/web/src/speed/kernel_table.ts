@@ -42,6 +42,16 @@ export function kernelTable(recorded: Recorded, caption: string, chosen: (kernel
         key: ({ kernel }) => kernels.seconds[kernel]!,
       },
       {
+        title: "predicted",
+        right: true,
+        hint: "Seconds of a run that learned trees predict without running it",
+        cell: ({ kernel }) => {
+          const predicted = kernels.predicted[kernel]!;
+          return predicted === null ? "" : seconds(predicted);
+        },
+        key: ({ kernel }) => kernels.predicted[kernel] ?? 0,
+      },
+      {
         title: "share",
         right: true,
         hint: "Share of a run's time",
