@@ -1,4 +1,4 @@
-"""Measures predictions of the learned cost model beside compilations, and beside torch."""
+"""Measures predictions of the learned models beside compilations, and beside torch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from benchmarks.timing import Call, interleaved, tracked
 from experiments.cost_model.examples import TableColumns
 from experiments.cost_model.model import new_model, weights_of
 from hlograph import corpus
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import descended, log_ratios
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.compiling import optimized_module
+from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_inputs import kernel_inputs
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
+from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.learned_seconds import LearnedKernels
 from hlograph.profiling.learned_weights import LearnedWeights
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -32,7 +36,10 @@ _KNOWN, _HUNDRED = "prediction, known kernels", "prediction, 100 known kernels"
 # Of all distinct kernels, shown for one.
 _PARSE, _INPUTS = "a new kernel: XLA's parser", "a new kernel: its inputs"
 _ONE = "a new kernel: prediction"
+# All gains of the default, and the plan that follows from them, with XLA's optimizations.
+_GAINS, _PLAN = "gains of all decisions by trees, known kernels", "a plan without a measurement"
 _MANY = 100
+_PLAN_AIMS = {300: 500.0, 1_000: 3_000.0}
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
@@ -56,6 +63,8 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
     known = LearnedKernels(weights)
     known(kernels, {})
     hundred = [kernels[number % len(kernels)] for number in range(_MANY)]
+    trees = KernelTrees.load()
+    default = PlanStates(program).state(Point())
     calls = {
         _COMPILE: Call(lambda _: compile_program(program, Plan())),
         _LIST: Call(lambda _: _kernels(program)),
@@ -65,6 +74,8 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
         _TORCH: Call(lambda _: _by_torch(model, texts)),
         _KNOWN: Call(lambda _: known(kernels, {}), number=10),
         _HUNDRED: Call(lambda _: known(hundred, {}), number=10),
+        _GAINS: Call(lambda _: log_ratios(default, trees, default.actions)),
+        _PLAN: Call(lambda new: descended(PlanStates(program), new), KernelTrees.load),
     }
     timings = interleaved(calls, settings.rounds, settings.budget, column=f"{size:,}")
     for name in (_COMPILE, _LIST, _NEW, _KNOWN):
@@ -73,6 +84,8 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
     for row, name, aim in ((_PARSE, _PARSE, None), (_INPUTS, _INPUTS, None), (_ONE, _NEW, Aim(50))):
         seconds = timings.of(name, 1e6 / len(texts))
         yield Figure.of(row, timings.column, seconds, "µs", aim)
+    yield timings.ms(_GAINS, _GAINS)
+    yield timings.ms(_PLAN, _PLAN, Aim(_PLAN_AIMS[size]) if size in _PLAN_AIMS else None)
     yield timings.times(f"{_TORCH} / {_NEW}", _TORCH, _NEW)
     yield timings.times(f"{_LIST} / {_COMPILE}", _LIST, _COMPILE)
 

@@ -14,7 +14,12 @@ from experiments.evaluate.results import markdown_table
 from hlograph import corpus
 from hlograph.corpus.plan_times import PlanTime
 from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
-from hlograph.decisions.predicted_gains import LEAST_LOG_RATIO, decision_rows, log_ratios
+from hlograph.decisions.predicted_gains import (
+    LEAST_LOG_RATIO,
+    after_predicted_rules,
+    decision_rows,
+    log_ratios,
+)
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
@@ -61,24 +66,30 @@ def words_of_decided(plans: Iterable[PlanTime]) -> set[str]:
     return words | {rule_word(PREDICTED)} if words else words
 
 
-def recorded_actions(states: PlanStates, ratios: Mapping[Point, float]) -> dict[PlanAction, float]:
-    """Returns the ratios of the actions of a program's default whose plans were recorded.
+def recorded_actions(
+    states: PlanStates, ratios: Mapping[Point, float], point: Point
+) -> dict[PlanAction, float]:
+    """Returns the ratios of the actions of a state whose plans were recorded.
 
     Args:
         states: States of the program.
         ratios: Ratios default / plan by points.
+        point: Point of the state, one that was recorded.
+
+    Returns:
+        Seconds of a run before each action over those after.
 
     Raises:
         HloError: The program does not compile.
     """
     recorded: dict[PlanAction, float] = {}
-    for action in states.state(Point()).actions:
+    for action in states.state(point).actions:
         try:
-            ratio = ratios.get(states.after(Point(), action))
+            ratio = ratios.get(states.after(point, action))
         except HloError:
             continue
         if ratio is not None:
-            recorded[action] = ratio
+            recorded[action] = ratio / ratios[point]
     return recorded
 
 
@@ -87,7 +98,8 @@ def decided_examples(
 ) -> DecidedExamples:
     """Returns the recorded decisions about programs of the corpus as examples.
 
-    XLA optimizes the programs in this process, which takes some minutes.
+    They are about the default, and about the program with the rules that rates predict to save
+    time. XLA optimizes the programs in this process, which takes some minutes.
 
     Args:
         plans: Plans of single decisions by the names of their programs.
@@ -106,7 +118,7 @@ def decided_examples(
 
 
 def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -> str:
-    """Returns how well recorded decisions about programs are predicted, as a table in Markdown.
+    """Returns how well recorded decisions about defaults are predicted, as a table in Markdown.
 
     Args:
         plans: Plans of single decisions by the names of their programs.
@@ -117,6 +129,8 @@ def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -
     """
     choices: dict[str, list[_Choice]] = {_RATES: [], _TREES: []}
     for state, recorded in _recorded(plans):
+        if state.point != Point():
+            continue
         actions, measured = list(recorded), np.log(list(recorded.values()))
         by_rates = np.array([action.log_ratio for action in actions])
         choices[_RATES].append(_Choice.of(by_rates, measured))
@@ -164,12 +178,13 @@ def _row(name: str, choices: Sequence[_Choice]) -> tuple[str, ...]:
 def _recorded(
     plans: Mapping[str, Sequence[PlanTime]],
 ) -> Iterator[tuple[PointState, dict[PlanAction, float]]]:
-    """Yields the default of each program, and its recorded actions."""
+    """Yields the states of each program on which decisions were recorded, and their actions."""
     for name, of_program in tqdm(plans.items(), unit="program", disable=None):
         states = PlanStates(Program.of(corpus.benchmark(name).load()))
-        ratios = {Point.of(plan.decisions): plan.ratio for plan in of_program}
-        if recorded := recorded_actions(states, ratios):
-            yield states.state(Point()), recorded
+        ratios = {Point.of(plan.decisions): plan.ratio for plan in of_program} | {Point(): 1.0}
+        for point in (Point(), after_predicted_rules(states)):
+            if point in ratios and (recorded := recorded_actions(states, ratios, point)):
+                yield states.state(point), recorded
 
 
 def _local(ratios: Floats, shares: Floats) -> Floats:

@@ -49,7 +49,8 @@ class RecordConfig:
     """Policy whose episodes propose the plans: a checkpoint, or the name of one that comes with the
     project. None takes searches."""
     alone: bool = False
-    """Record plans of one decision each instead: a rule, or a value of a knob."""
+    """Record plans of one decision each instead, a rule or a value of a knob, on the default and on
+    the program with the rules that are predicted to save time."""
     workers: int = 2
     """Programs at a time; compilations run side by side, measurements alone."""
     pack: Path | None = None

@@ -6,6 +6,7 @@ about. Nothing is compiled for it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState
+from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
 from hlograph.errors import HloError
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_modules import KernelModule, reachable
@@ -24,10 +25,11 @@ from hlograph.profiling.plan_words import decision_words, rule_word, word_table
 
 Floats = NDArray[np.float64]
 
-LEAST_LOG_RATIO = math.log(1.02)
-"""Logarithm of the ratio that a decision is to be predicted to bring at least."""
+LEAST_LOG_RATIO = math.log(1.1)
+"""Logarithm of the ratio that a decision is to be predicted to bring at least, to be taken."""
 
 _LEAST_CALLS = 1e-3
+_MOST_SINGLE = 3
 
 
 class DecisionRows(NamedTuple):
@@ -64,16 +66,18 @@ def decision_rows(
     shares = np.array(predicted.kernels) / predicted.seconds
     about = _KernelsAbout(state.program, kernels)
     sets = [
-        np.arange(len(kernels)) if action.knob.startswith("flags ") else about(action.touched)
+        np.arange(len(kernels)) if _is_about_all(action) else about(action.touched)
         for action in actions
     ]
     # A decision about no kernel has a share of nothing, whatever is predicted of it.
     features = np.concatenate((features, np.zeros((1, features.shape[1]))))
     longest = [kernel[np.argmax(log_seconds[kernel])] if len(kernel) else -1 for kernel in sets]
     sums = np.array([max(rated[kernel].sum(), np.exp(-30.0)) for kernel in sets])
+    parts = sums / (trees.weights.outside + rated.sum())
+    log_calls = [np.log(max(calls[kernel].sum(), _LEAST_CALLS)) for kernel in sets]
     contexts = [
-        Context(part, action.log_places, action.log_ratio, 1.0)
-        for action, part in zip(actions, sums / (trees.weights.outside + rated.sum()), strict=True)
+        Context(part, action.log_places, action.log_ratio, 1.0, of_calls)
+        for action, part, of_calls in zip(actions, parts, log_calls, strict=True)
     ]
     words = word_table(map(_words, actions), trees.weights.decisions)
     numbers = np.array([float(len(kernel)) for kernel in sets])
@@ -108,7 +112,8 @@ def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf)
     Args:
         states: States of the program.
         trees: The trees.
-        seconds: Seconds after which no further decision is taken.
+        seconds: Seconds after which XLA optimizes no further state, so that only one more decision
+            is taken.
 
     Raises:
         HloError: The program does not compile by default.
@@ -116,7 +121,7 @@ def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf)
     begun = time.monotonic()
     point, taken = Point(), set[str]()
     state = states.state(point)
-    while time.monotonic() - begun < seconds:
+    while True:
         left = [action for action in state.actions if _knob_of(action) not in taken]
         gains = log_ratios(state, trees, left)
         if not left or gains.max() < LEAST_LOG_RATIO:
@@ -125,15 +130,65 @@ def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf)
         taken.add(_knob_of(action))
         try:
             after = states.after(point, action)
+            if time.monotonic() - begun >= seconds:
+                return after
             state, point = states.state(after), after
         except HloError:
             continue
-    return point
+
+
+def after_predicted_rules(states: PlanStates) -> Point | None:
+    """Returns the point with the rules that are predicted to save time by rates; None without any.
+
+    Args:
+        states: States of the program.
+
+    Raises:
+        HloError: The program does not compile by default.
+    """
+    action = states.state(Point()).by_name.get(f"rule {PREDICTED}")
+    with contextlib.suppress(HloError):  # raised where none of them saves time with the others
+        return None if action is None else states.after(Point(), action)
+    return None
+
+
+def promising_points(
+    states: PlanStates, trees: KernelTrees, seconds: float = math.inf
+) -> list[Point]:
+    """Returns the point of all decisions that are predicted to bring something, then single ones.
+
+    Args:
+        states: States of the program.
+        trees: The trees.
+        seconds: Seconds after which no other plan is begun, and ``descended`` ends.
+
+    Returns:
+        Distinct points, none of which is the default. At most three have one decision, the largest
+        predicted gain first.
+
+    Raises:
+        HloError: The program does not compile by default.
+    """
+    begun = time.monotonic()
+    state = states.state(Point())
+    points = [descended(states, trees, seconds - (time.monotonic() - begun))]
+    gains = log_ratios(state, trees, state.actions)
+    for number in (-gains).argsort(kind="stable")[:_MOST_SINGLE]:
+        if gains[number] < LEAST_LOG_RATIO or time.monotonic() - begun >= seconds:
+            break
+        with contextlib.suppress(HloError):
+            points.append(states.after(Point(), state.actions[number]))
+    return [point for point in dict.fromkeys(points) if point != Point()]
 
 
 def _knob_of(action: PlanAction) -> str:
     """Returns the knob of an action, or the rule: each is decided once."""
     return action.knob or action.value
+
+
+def _is_about_all(action: PlanAction) -> bool:
+    """Returns True for flags, and for rules about what XLA has made something else of."""
+    return action.knob.startswith("flags ") or not (action.knob or action.touched)
 
 
 def _words(action: PlanAction) -> list[str]:

@@ -29,7 +29,7 @@ from hlograph.storage.machine import Machine
 
 Floats, Words = NDArray[np.float64], NDArray[np.float32]
 
-_KIND, _VERSION = "kernel-trees", 2
+_KIND, _VERSION = "kernel-trees", 3
 
 _PRIOR = NUMBERS.index("log_alone")
 _OPCODES = NODE_IDS["opcode"]
@@ -138,12 +138,14 @@ class Context(NamedTuple):
         log_places: log2(1 + x) / 4 of the number of places that it changes together.
         saved: Logarithm of the ratio that rates predict of rules; 0 for others.
         within: 1 within a program.
+        log_calls: Logarithm of the number of times that these kernels run together.
     """
 
     share: float = 1.0
     log_places: float = 0.0
     saved: float = 0.0
     within: float = 0.0
+    log_calls: float = 0.0
 
 
 def of_gains(
@@ -164,7 +166,8 @@ def of_gains(
         contexts: Context of each decision; None for kernels alone.
     """
     known = np.array(contexts or [Context()] * len(features)).reshape(-1, len(Context._fields))
-    more = np.column_stack((log_seconds, kernels, known, decisions))
+    of_call = log_seconds - known[:, Context._fields.index("log_calls")]
+    more = np.column_stack((log_seconds, of_call, kernels, known, decisions))
     return np.concatenate((features, more), axis=1, dtype=np.float64)
 
 
@@ -235,7 +238,7 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
         self._gains = TreeSum(
-            weights.gains, width + 2 + len(Context._fields) + len(weights.decisions)
+            weights.gains, width + 3 + len(Context._fields) + len(weights.decisions)
         )
 
     @classmethod

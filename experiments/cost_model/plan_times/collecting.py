@@ -77,7 +77,7 @@ def collect(
         seed: Seed of the searches.
         folder: Folder of the run.
         decided: Returns what proposes points of the program instead of these searches.
-        alone: True records each decision alone instead, those about most of the time first.
+        alone: True records each decision alone instead; see ``Recorder.single_decisions``.
         max_seconds: Seconds that a run may take by default.
         max_compile_seconds: Seconds that a compilation may take.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import KernelTime, Recording
 from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import after_predicted_rules
 from hlograph.errors import HloError
 from hlograph.execution import lock
 from hlograph.execution.load import LoadMeter
@@ -89,23 +90,32 @@ class Recorder(ProfiledVersions):
     def single_decisions(self) -> list[Point]:
         """Returns the points of single decisions: of rules, and of what is about some of the time.
 
-        Rules come first, then flags and what is about most of the predicted time, in turns.
+        Rules come first, then flags and what is about most of the predicted time, in turns. Those
+        about the default and those about the program with the rules that are predicted to save time
+        take turns, too.
 
         Raises:
             HloError: XLA does not optimize the program.
         """
         states = PlanStates(self.program, self.numerics, computing=lock.compiling)
-        actions = states.state(Point()).actions
+        first = self._decisions_on(states, Point())
+        with_rules = after_predicted_rules(states)
+        then = [] if with_rules is None else [with_rules, *self._decisions_on(states, with_rules)]
+        return list(dict.fromkeys(filter(None, chain.from_iterable(zip_longest(first, then)))))
+
+    def _decisions_on(self, states: PlanStates, point: Point) -> list[Point]:
+        """Returns the points with one decision more than a point."""
+        actions = states.state(point).actions
         rules = [action for action in actions if not action.knob]
         flags = [action for action in actions if action.knob.startswith("flags ")]
         values = [a for a in actions if a.knob and a not in flags and a.share >= COLD]
         values.sort(key=lambda action: -action.share)
         turns = chain.from_iterable(zip_longest(flags, values))
-        points: dict[Point, None] = {}
+        points: list[Point] = []
         for action in filter(None, (*rules, *turns)):
             with suppress(HloError), self.recorder.noted(action.name.encode()[:1000]):
-                points[states.after(Point(), action)] = None
-        return list(points)
+                points.append(states.after(point, action))
+        return points
 
     def _compiled(self, max_seconds: float) -> Any:
         """Returns the program as jaxlib compiles it by default.

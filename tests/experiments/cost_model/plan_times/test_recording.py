@@ -11,6 +11,7 @@ import pytest
 from experiments.cost_model.__main__ import decided_by, main
 from experiments.cost_model.plan_times.collecting import collect
 from experiments.cost_model.plan_times.packing import pack
+from experiments.cost_model.plan_times.recorder import Recorder
 from experiments.cost_model.plan_times.recording import append, file_of, read
 from experiments.cost_model.settings import RecordConfig
 from experiments.evaluate.run_folder import REFUSED, save_provenance
@@ -18,7 +19,10 @@ from experiments.evaluate.speed_programs import all_recorded_programs, recorded_
 from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import after_predicted_rules
 from hlograph.errors import HloError
+from hlograph.isolation import FlightRecorder
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
 from tests.hlograph.own_machine import own_lock
@@ -74,6 +78,14 @@ def test_decisions_are_recorded_alone(tmp_path):
     assert len(first.point.items) == len(second.point.items) == 1
     # The rules come first.
     assert "sort" in first.point.values["steps program"]
+    # Those about the program with rules, and with another decision, are between them.
+    worker = Recorder(program, FlightRecorder())
+    points = worker.single_decisions()
+    rules = after_predicted_rules(PlanStates(program))
+    assert rules in points
+    others = [point for point in points if point != rules and len(point.items) > 1]
+    assert others
+    assert all(set(rules.items) < set(point.items) for point in others)
     assert not collect(NAME, program, 3, 0, tmp_path, alone=True)["recorded"]
 
 
