@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlograph.optimization.predicting import Prediction
 
 _KERNELS = ("share", "time", "calls", "kind", "opcode", "kernel", "bound by", "library", "shape")
-_RULES = ("saves", "times as fast", "places", "results", "rule")
+_DECISIONS = ("saves", "times as fast", "places", "results", "decision", "about")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Predict(SourceCommand):
     """Predicts the time of a program's run and kernels, and what is worth trying, without a run.
 
     XLA optimizes the program, and generates no code. The times are amounts of work, multiplied by
-    rates of a machine.
+    rates of a machine; what decisions bring is predicted by trees that have learned from kernels.
     """
 
     source: SourceName
@@ -36,7 +36,7 @@ class Predict(SourceCommand):
     """Rates of a machine: a file that hlograph calibrate wrote, or its name in the cache folder. By
     default those of this machine if it was calibrated, or else those that come with hlograph."""
     top: int = 10
-    """Largest number of kernels and of rules to show; JSON has all of them."""
+    """Largest number of kernels and of decisions to show; JSON has all of them."""
 
     def run(self) -> Answer:
         """Predicts; see the class."""
@@ -49,7 +49,7 @@ class Predict(SourceCommand):
         origin = self._origin(rates)
         prediction = predict(self.program_of(self.source), rates=rates)
         lines = [*_summary(prediction), f"rates: {origin}"]
-        parts = ["\n".join(lines), *_kernels(prediction, self.top), self._rules(prediction)]
+        parts = ["\n".join(lines), *_kernels(prediction, self.top), self._decisions(prediction)]
         return Answer("\n\n".join(parts), prediction.to_json() | {"rates": origin})
 
     def _origin(self, rates: Rates) -> str:
@@ -67,29 +67,33 @@ class Predict(SourceCommand):
             "measures those of this one"
         )
 
-    def _rules(self, prediction: Prediction) -> str:
+    def _decisions(self, prediction: Prediction) -> str:
         """Returns what is worth trying, and how."""
+        from hlograph.profiling.profile import shortened
+
         promising = prediction.promising
-        others = f"others that apply: {len(prediction.rules) - len(promising)}"
+        rest = f"others that apply: {len(prediction.decisions) - len(promising)}"
         if not promising:
             return (
-                f"no rule for time is predicted to save a fiftieth of the time ({others})\n"
-                f"flags, passes and placements are tried by: {self._optimize()}"
+                f"no decision is predicted to save a fiftieth of the time ({rest})\n"
+                f"all are tried by: {self._optimize()}"
             )
-        rows: list[tuple[str, ...]] = [_RULES]
-        for rule in promising[: self.top]:
-            results = "exact" if rule.exact else "close"
-            saved, ratio = duration(rule.saved), f"{rule.ratio:.2f}"
-            rows.append((saved, ratio, str(rule.places), results, rule.rule))
+        rows: list[tuple[str, ...]] = [_DECISIONS]
+        for decision in promising[: self.top]:
+            results = "exact" if decision.exact else "close"
+            saved, ratio = duration(decision.saved), f"{decision.ratio:.2f}"
+            first, *others = (*decision.instructions, "")
+            about = f"{shortened(first)} +{len(others) - 1}" if len(others) > 1 else first
+            rows.append((saved, ratio, str(decision.places), results, decision.name, about))
         hidden = len(promising) - len(rows) + 1
-        rest = f"not shown: {hidden}; " if hidden else ""
+        more = f"not shown: {hidden}; " if hidden else ""
         return (
-            f"worth trying, as predicted of each rule alone ({others})\n"
-            f"{table(rows, right=(0, 1, 2))}\n{rest}measured, and joined, by: {self._optimize()}"
+            f"worth trying, as predicted of each decision alone ({rest})\n"
+            f"{table(rows, right=(0, 1, 2))}\n{more}measured, and joined, by: {self._optimize()}"
         )
 
     def _optimize(self) -> str:
-        """Returns the command that tries rules on this source."""
+        """Returns the command that tries decisions on this source."""
         words = ["hlograph", "optimize", self.source]
         if self.arguments is not None:
             words += ["--arguments", self.arguments]

@@ -1,8 +1,8 @@
-"""``hlograph.predict``: the time of jaxlib's default, and what rules may save, without a run.
+"""``hlograph.predict``: the time of jaxlib's default, and what decisions may bring, without a run.
 
 XLA optimizes the program in a worker process, and is stopped before it generates code. The kernels
-that it would run are predicted one by one, by their amounts of work and rates of a machine. Where
-rules for time apply is listed meanwhile, in another process.
+that it would run are predicted one by one, by their amounts of work and rates of a machine. What
+each decision brings is predicted by trees (``hlograph.decisions.predicted_gains``).
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates
+from hlograph.decisions.predicted_gains import log_ratios
 from hlograph.errors import HloError, HloWarning, WorkerLostError
 from hlograph.execution import lock
 from hlograph.execution.prediction_errors import PredictionErrors, default_errors
 from hlograph.execution.rates import Rates, current_rates
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.optimization.methods import COLD
-from hlograph.optimization.methods.forms import RuleScope, Sweeps
 from hlograph.plans import Numerics, Program
 from hlograph.plans.compiling import optimized_module
-from hlograph.plans.jaxlib_versions import rules_for_time
-from hlograph.profiling.kernel_categories import OUTSIDE
-from hlograph.profiling.kernel_seconds import LEAST_SECONDS, PredictTime, RatedKernels
+from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
+from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.predicted_kernels import (
     PredictedKernel,
@@ -40,26 +43,47 @@ if TYPE_CHECKING:
 
 _SECONDS = 300.0  # for one request; large programs are optimized for a minute
 _MEMORY = 16 << 30
-_LOST = "a process ended while it listed where rules apply: none is predicted"
+
+_Ratios = list[tuple[PlanAction, float]]
+
+_LOST = (
+    "a process ended while it listed what can be decided: nothing is predicted to be worth trying"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class PredictedRule:
-    """Predicted effect of a rule for time, alone, at all places of a program where it applies.
+class PredictedDecision:
+    """Predicted effect of one decision about a program, alone.
 
     Attributes:
-        rule: Name of the rule.
-        places: Number of its places.
-        saved: Predicted seconds that it saves in a run; below 0 if it is predicted to cost time.
+        name: The decision: ``rule NAME`` for a rule at all places where it applies, or a knob and
+            its value.
+        places: Number of places that it changes together.
+        instructions: Names of the instructions of the optimized module that it is about; none where
+            it is about all, or about what XLA has made something else of.
         ratio: Predicted time of a run without it over that with it.
-        exact: True if every bit of the results stays as it is.
+        saved: Predicted seconds that it saves in a run; below 0 if it is predicted to cost time.
+        exact: True if it is known to leave every bit of the results as it is.
     """
 
-    rule: str
+    name: str
     places: int
-    saved: float
+    instructions: tuple[str, ...]
     ratio: float
+    saved: float
     exact: bool
+
+    @classmethod
+    def of(cls, action: PlanAction, ratio: float, seconds: float) -> PredictedDecision:
+        """Returns the effect of an action that brings a ratio to a run of so many seconds."""
+        exact = not action.knob and known_rules[action.value].exact
+        saved = seconds * (1 - 1 / ratio)
+        return cls(action.name, action.places, action.touched, ratio, saved, exact)
+
+    @property
+    def subject(self) -> str:
+        """The rule, or the knob that is set."""
+        return self.name.partition(" = ")[0]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the attributes as a JSON object."""
@@ -75,17 +99,18 @@ class Prediction:
         seconds: Predicted seconds of a run.
         kernels: Predicted time of each kernel, the longest first, with the row ``outside kernels``;
             their sum is ``seconds``.
-        rules: Rules for time that apply, those that are predicted to save most first.
+        decisions: What can be decided: rules for time and native kernels that apply, flags,
+            libraries, partitions and fusions; those that are predicted to save most first.
         unknown_loops: Names of the loops whose number of rounds only their values tell; they are
             taken to run eight times.
-        rates: Rates of work that the prediction is by, those of rules in any case.
+        rates: Rates of work that the kernels are predicted by.
         errors: By how much predictions like it were off on other programs; None if nobody knows.
     """
 
     name: str
     seconds: float
     kernels: tuple[PredictedKernel, ...]
-    rules: tuple[PredictedRule, ...]
+    decisions: tuple[PredictedDecision, ...]
     unknown_loops: tuple[str, ...]
     rates: Rates
     errors: PredictionErrors | None
@@ -96,9 +121,13 @@ class Prediction:
         return None if self.errors is None else self.errors.interval(self.seconds)
 
     @property
-    def promising(self) -> tuple[PredictedRule, ...]:
-        """The rules that are predicted to save a fiftieth of the time or more."""
-        return tuple(rule for rule in self.rules if rule.saved >= COLD * self.seconds)
+    def promising(self) -> tuple[PredictedDecision, ...]:
+        """Decisions that are predicted to save a fiftieth of the time, the best value of a knob."""
+        least, best = COLD * self.seconds, dict[str, PredictedDecision]()
+        for decision in self.decisions:
+            if decision.saved >= least:
+                best.setdefault(decision.subject, decision)
+        return tuple(best.values())
 
     def to_json(self) -> dict[str, Any]:
         """Returns the prediction as a JSON object."""
@@ -110,7 +139,7 @@ class Prediction:
             "unknown_loops": self.unknown_loops,
             "machine": self.rates.machine.to_json(),
             "kernels": [kernel.to_json() for kernel in self.kernels],
-            "rules": [rule.to_json() for rule in self.rules],
+            "decisions": [decision.to_json() for decision in self.decisions],
         }
 
 
@@ -122,17 +151,18 @@ def predict(
     time: PredictTime | None = None,
     errors: PredictionErrors | None = None,
 ) -> Prediction:
-    """Predicts the time of a program as jaxlib compiles it by default, and what rules may save.
+    """Predicts the time of a program as jaxlib compiles it by default, and what decisions may save.
 
-    Nothing runs, and no code is generated. XLA works in processes of its own, so what ends them
-    costs the prediction only.
+    Nothing runs, and no code is generated. XLA works in a process of its own, so what ends it costs
+    the prediction only.
 
     Args:
         source: The program: a ``jax.stages.Lowered``, or any other source that ``hlograph.parse``
             takes.
         numerics: Class of results: ``exact`` leaves out rules that round differently.
         rates: Rates of work of a machine; None takes those of this one, if ``hlograph calibrate``
-            has measured them, or else those that come with hlograph.
+            has measured them, or else those that come with hlograph. What decisions bring is
+            predicted as measured on the machine of the trees.
         time: Predicts the time of a run and its kernels; None predicts by the rates.
         errors: By how much predictions by ``time`` are off; None leaves out the interval. Those of
             predictions by rates come with hlograph.
@@ -144,21 +174,15 @@ def predict(
     rates = rates or current_rates()
     if time is None:
         time, errors = RatedKernels(rates, alone=True), default_errors()
-    names = rules_for_time(exact=numerics == "exact")
-    with closing(Sweeps.shared(program, names, rates)) as sweeps:
-        optimized = optimized_by_default(program)
-        kernels = predicted_kernels(optimized, time, rates)
-        scopes = [scope for scope in sweeps.choices() if not scope.group]
-        if sweeps.lost:
-            warnings.warn(_LOST, HloWarning, stacklevel=2)
+    optimized, ratios = _optimized_and_ratios(program, numerics)
+    kernels = predicted_kernels(optimized, time, rates)
     seconds = sum(kernel.seconds for kernel in kernels)
-    outside = sum(kernel.seconds for kernel in kernels if kernel.kind == OUTSIDE)
-    rules = [_rule(scope, seconds, outside) for scope in scopes]
+    decisions = [PredictedDecision.of(*pair, seconds) for pair in ratios]
     return Prediction(
         program.name,
         seconds,
         kernels,
-        tuple(sorted(rules, key=lambda rule: (-rule.saved, rule.rule))),
+        tuple(sorted(decisions, key=lambda decision: -decision.saved)),
         loops_of_unknown_length(optimized),
         rates,
         errors,
@@ -171,16 +195,35 @@ def optimized_by_default(program: Program) -> OptimizedModule:
     Raises:
         HloError: XLA does not optimize the program, or ends the process.
     """
-    limits = WorkerLimits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
-    with closing(Remote(partial(_Optimizer, program), limits)) as remote:
+    with closing(_optimizer(program)) as remote:
         try:
             return remote.call(_Optimizer.optimized)
         except WorkerLostError as lost:
             raise HloError(f"a process ended while XLA optimized the program: {lost}") from lost
 
 
+def _optimized_and_ratios(program: Program, numerics: Numerics) -> tuple[OptimizedModule, _Ratios]:
+    """Returns the module that jaxlib would generate code from, and what decisions bring.
+
+    Raises:
+        HloError: XLA does not optimize the program, or ends the process.
+    """
+    with closing(_optimizer(program)) as remote:
+        try:
+            return remote.call(_Optimizer.optimized_and_ratios, numerics)
+        except WorkerLostError:
+            optimized = optimized_by_default(program)
+    warnings.warn(_LOST, HloWarning, stacklevel=3)
+    return optimized, []
+
+
+def _optimizer(program: Program) -> Remote[_Optimizer]:
+    limits = WorkerLimits(seconds=_SECONDS, idle_seconds=_SECONDS, memory=_MEMORY)
+    return Remote(partial(_Optimizer, program), limits)
+
+
 class _Optimizer:
-    """Optimizes a program by jaxlib, in the process that may die."""
+    """Optimizes a program as jaxlib does, in the process that may die."""
 
     def __init__(self, program: Program, recorder: FlightRecorder) -> None:
         self._program, self._recorder = program, recorder
@@ -189,10 +232,11 @@ class _Optimizer:
         with lock.compiling(), self._recorder.noted(b"XLA's optimizations"):
             return OptimizedModule.from_proto(optimized_module(self._program))
 
-
-def _rule(scope: RuleScope, seconds: float, outside: float) -> PredictedRule:
-    """Returns the predicted effect of a rule on a run that takes seconds, those outside kernels."""
-    # XLA may remove a part of what the rule saves by itself, so that more is saved than there is.
-    left = max(seconds - scope.saved, outside, LEAST_SECONDS)
-    exact = known_rules[scope.rule].exact
-    return PredictedRule(scope.rule, scope.places, scope.saved, seconds / left, exact)
+    def optimized_and_ratios(self, numerics: Numerics) -> tuple[OptimizedModule, _Ratios]:
+        with self._recorder.noted(b"what decisions bring"):
+            states = PlanStates(self._program, numerics, computing=lock.compiling)
+            state, trees = states.state(Point()), KernelTrees.load()
+            # What is predicted to save time together is no single decision.
+            actions = [action for action in state.actions if action.value != PREDICTED]
+            ratios = np.exp(log_ratios(state, trees, actions)).tolist()
+            return state.program, list(zip(actions, ratios, strict=True))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakValueDictionary
 
 from hlograph.errors import WorkerLostError
-from hlograph.execution.rates import Rates, current_rates
 from hlograph.isolation import Remote, WorkerLimits
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.methods import COLD, HELPS, PlanSearch
@@ -66,33 +65,25 @@ class Sweeps:
     Args:
         program: The program.
         rules: Names of the rules.
-        rates: Rates that seconds are predicted by; None takes those of this machine.
-
-    Attributes:
-        lost: True if the process ended while it listed the places, of which none is known then.
     """
 
     _shared: ClassVar[WeakValueDictionary[tuple[object, ...], Sweeps]] = WeakValueDictionary()
 
     @classmethod
-    def shared(cls, program: Program, rules: tuple[str, ...], rates: Rates | None = None) -> Sweeps:
+    def shared(cls, program: Program, rules: tuple[str, ...]) -> Sweeps:
         """Returns the object of a program and rules, one for the methods of a thread's search."""
-        key = threading.get_ident(), program.hlo, rules, rates
+        key = threading.get_ident(), program.hlo, rules
         sweeps = cls._shared.get(key)
         if sweeps is None or not sweeps._users:
-            sweeps = cls._shared[key] = cls(program, rules, rates)
+            sweeps = cls._shared[key] = cls(program, rules)
         else:
             sweeps._users += 1
         return sweeps
 
-    def __init__(
-        self, program: Program, rules: tuple[str, ...], rates: Rates | None = None
-    ) -> None:
+    def __init__(self, program: Program, rules: tuple[str, ...]) -> None:
         self._users = 1
-        self.lost = False
         limits = WorkerLimits(seconds=_SECONDS, memory=_MEMORY)
-        make = partial(_Worker, program, rules, rates or current_rates())
-        self._worker = Remote(make, limits)
+        self._worker = Remote(partial(_Worker, program, rules), limits)
         self._thread = ThreadPoolExecutor(1, "sweeps")
         self._listed = self._thread.submit(self._list)
 
@@ -124,17 +115,14 @@ class Sweeps:
         try:
             return self._worker.call(_Worker.choices)
         except WorkerLostError:
-            self.lost = True
             return []
 
 
 class _Worker:
     """Applies rules to a program, in the process that may die."""
 
-    def __init__(
-        self, program: Program, rules: tuple[str, ...], rates: Rates, recorder: FlightRecorder
-    ) -> None:
-        self._rules, self._rates, self._recorder = rules, rates, recorder
+    def __init__(self, program: Program, rules: tuple[str, ...], recorder: FlightRecorder) -> None:
+        self._rules, self._recorder = rules, recorder
         self._module = program.module()
         for step in PREPARATION:
             self._module.run(step)
@@ -193,7 +181,7 @@ class _Worker:
             rule,
             group,
             places=len(rewrites),
-            saved=-sum(self._rates.predict(rewrite.work) for rewrite in rewrites),
+            saved=-sum(rewrite.seconds for rewrite in rewrites),
             added=sum(rewrite.op_count for rewrite in rewrites),
             kinds=kinds,
         )

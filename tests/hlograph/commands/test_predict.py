@@ -41,7 +41,7 @@ def test_json(call):
     content = json.loads(call("predict", *STEP, "--json")[1])
     assert content.keys() == {
         *("name", "seconds", "interval", "errors", "unknown_loops", "machine", "rates"),
-        *("kernels", "rules"),
+        *("kernels", "decisions"),
     }
     assert content["kernels"][0].keys() == {
         *("name", "opcode", "kind", "calls", "seconds", "share", "bound_by", "shape", "library"),
@@ -53,17 +53,17 @@ def test_json(call):
     assert content["errors"].keys() >= {"low", "median", "high", "programs"}
 
 
-def test_rules_that_are_worth_trying(call, user_folder):
+def test_decisions_that_are_worth_trying(call, user_folder):
     (user_folder / "own_sorts.py").write_text(SORTS)
     words = ("predict", "own_sorts:smallest", "--shapes", "f32[64,4096]")
     out = call(*words, "--top", "1")[1]
-    assert re.search(r"saves +times as fast +places +results +rule\n", out)
+    assert re.search(r"saves +times as fast +places +results +decision +about\n", out)
     assert re.search(r"\d more\n", out)  # kernels
     assert re.search(r"not shown: \d; measured, and joined, by: hlograph optimize own_sorts:", out)
-    rules = json.loads(call(*words, "--json")[1])["rules"]
-    assert len(rules) > 1
-    assert rules[0].keys() == {"rule", "places", "saved", "ratio", "exact"}
-    assert rules[0]["rule"] in out
+    decisions = json.loads(call(*words, "--json")[1])["decisions"]
+    assert len(decisions) > 1
+    assert decisions[0].keys() == {"name", "places", "instructions", "ratio", "saved", "exact"}
+    assert decisions[0]["name"] in out
 
 
 def test_rates_of_a_machine(call, user_folder):
@@ -111,4 +111,4 @@ def test_refusals(call, words, told):
 def test_no_table_is_shown_without_rows(call):
     out = call("predict", "tiny.hlo", "--top", "0")[1]
     assert "share" not in out
-    assert "no rule for time is predicted to save" in out
+    assert "no decision is predicted to save" in out

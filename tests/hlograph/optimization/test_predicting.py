@@ -1,21 +1,24 @@
-"""hlograph.predict: times and rules, without a run and without code."""
+"""hlograph.predict: times and decisions, without a run and without code."""
 
 from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import hlograph
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import log_ratios
 from hlograph.errors import HloError, HloWarning, WorkerLostError
 from hlograph.execution.prediction_errors import default_errors
 from hlograph.execution.rates import default_rates
 from hlograph.isolation import Remote
-from hlograph.optimization.methods.forms import _Worker
 from hlograph.optimization.predicting import _Optimizer
 from hlograph.plans import PlanError, Program, compile_program
+from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictedTime
-from hlograph.transforms.sweeping import PREPARATION
+from hlograph.profiling.kernel_trees import KernelTrees
 
 NO_CODE = """HloModule no_code
 ENTRY e {
@@ -66,32 +69,41 @@ def test_kernels_add_up_and_the_interval_is_that_of_the_errors(predicted):
     assert predicted.interval == default_errors().interval(predicted.seconds)
 
 
-def test_the_rules_apply_where_they_are_said_to(sorts, predicted):
-    assert {"sort-prefix-as-top-k", "power-as-roots"} & {rule.rule for rule in predicted.rules}
-    module = sorts.module()
-    for step in PREPARATION:
-        module.run(step)
-    for rule in predicted.rules:
-        rewrites = module.rewrites(rule.rule)
-        assert len(rewrites) == rule.places
-        assert -sum(rewrite.seconds for rewrite in rewrites) == pytest.approx(rule.saved)
-        assert rule.exact == hlograph.rules[rule.rule].exact
+def test_decisions_are_those_of_the_default_with_their_predicted_gains(sorts, predicted):
+    state, trees = PlanStates(sorts).state(Point()), KernelTrees.load()
+    ratios = np.exp(log_ratios(state, trees, state.actions))
+    known = {action.name: ratio for action, ratio in zip(state.actions, ratios, strict=True)}
+    assert "rule sort-prefix-as-top-k" in known
+    assert {decision.name for decision in predicted.decisions} == known.keys() - {"rule predicted"}
+    for decision in predicted.decisions:
+        assert decision.ratio == pytest.approx(known[decision.name])
+        action = state.by_name[decision.name]
+        assert (decision.places, decision.instructions) == (action.places, action.touched)
 
 
-def test_the_most_promising_rules_come_first(predicted):
-    saved = [rule.saved for rule in predicted.rules]
+def test_the_most_promising_decisions_come_first(predicted):
+    saved = [decision.saved for decision in predicted.decisions]
     assert saved == sorted(saved, reverse=True)
-    assert predicted.promising == predicted.rules[: len(predicted.promising)]
+    subjects = [decision.subject for decision in predicted.promising]
+    assert len(set(subjects)) == len(subjects)
+    for decision in predicted.decisions:
+        if decision.saved >= 0.02 * predicted.seconds:
+            assert decision.subject in subjects
     best = predicted.promising[0]
+    assert best.name.startswith("rule ")
     assert best.ratio == pytest.approx(predicted.seconds / (predicted.seconds - best.saved))
-    assert all(rule.ratio > 1.02 for rule in predicted.promising)
+    assert all(decision.ratio > 1.02 for decision in predicted.promising)
 
 
 def test_exact_results_leave_out_rules_that_round(sorts, predicted):
     exact = hlograph.predict(sorts, numerics="exact", rates=default_rates())
     assert exact.seconds == predicted.seconds
-    assert {rule.rule for rule in exact.rules} < {rule.rule for rule in predicted.rules}
-    assert all(rule.exact for rule in exact.rules)
+    rules, others = (
+        {decision.name for decision in each.decisions if decision.name.startswith("rule ")}
+        for each in (exact, predicted)
+    )
+    assert rules < others
+    assert rules == {decision.name for decision in predicted.decisions if decision.exact}
 
 
 def test_times_and_savings_are_by_the_given_rates(sorts, predicted):
@@ -99,7 +111,8 @@ def test_times_and_savings_are_by_the_given_rates(sorts, predicted):
     slow = replace(rates, seconds=tuple(3 * second for second in rates.seconds))
     slower = hlograph.predict(sorts, rates=slow)
     assert slower.seconds == pytest.approx(3 * predicted.seconds, rel=0.01)
-    assert slower.rules[0].saved == pytest.approx(3 * predicted.rules[0].saved)
+    assert slower.decisions[0].ratio == predicted.decisions[0].ratio
+    assert slower.decisions[0].saved == pytest.approx(3 * predicted.decisions[0].saved, rel=0.01)
     assert slower.rates is slow
 
 
@@ -129,7 +142,7 @@ def test_another_function_may_predict_the_times():
 
 def test_the_end_of_a_process_is_an_error_or_a_warning(monkeypatch):
     call = Remote.call
-    lost: set[object] = {_Worker.choices}
+    lost: set[object] = {_Optimizer.optimized_and_ratios}
 
     def call_or_lose(remote, method, *args):
         if method in lost:
@@ -137,8 +150,10 @@ def test_the_end_of_a_process_is_an_error_or_a_warning(monkeypatch):
         return call(remote, method, *args)
 
     monkeypatch.setattr(Remote, "call", call_or_lose)
-    with pytest.warns(HloWarning, match="where rules apply"):
-        assert hlograph.predict(product(8)).rules == ()
+    with pytest.warns(HloWarning, match="what can be decided"):
+        prediction = hlograph.predict(product(8))
+    assert prediction.decisions == ()
+    assert "dot" in {kernel.kind for kernel in prediction.kernels}
     lost.add(_Optimizer.optimized)
     with pytest.raises(HloError, match="a process ended while XLA optimized"):
         hlograph.predict(product(9))
