@@ -118,7 +118,7 @@ def decided_by(policy: "Location", program: "Program") -> "Iterator[NextPoint]":
     """
     from experiments.search.tuning.deciding import Decisions
 
-    with closing(Decisions(program, "close", "policy", policy)) as decisions:
+    with closing(Decisions(program, "close", policy)) as decisions:
 
         def next_point() -> "Point | None":
             decided = decisions.following()

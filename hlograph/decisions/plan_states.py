@@ -136,6 +136,7 @@ class PlanStates:
         predict: Predicts times; None is ``RatedKernels``.
         computing: Returns a context to compute in, such as ``hlograph.execution.lock.compiling`` in
             the processes of a search.
+        versions: Versions of the program in the same class of results; None makes them.
     """
 
     def __init__(
@@ -144,9 +145,10 @@ class PlanStates:
         numerics: Numerics = "close",
         predict: PredictTime | None = None,
         computing: Callable[[], AbstractContextManager[None]] = nullcontext,
+        versions: Versions | None = None,
     ) -> None:
         self._computing = computing
-        self._versions = Versions(program, numerics)
+        self._versions = versions or Versions(program, numerics)
         self._predict = predict or RatedKernels()
         self.state = lru_cache(_KEPT)(self._state)
         self._sources = lru_cache(_KEPT)(self._source)

@@ -135,7 +135,7 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
         **{
             name: RegisteredSearch(make, on_request=True)
             for name, make in {
-                "predicted": f"{_METHODS}.predicted:Predicted",
+                "predicted": f"{_METHODS}.predicted:Predicted.of_program",
                 "knobs-coordinate": f"{_METHODS}.coordinate:Coordinate.of_program",
                 "knobs-evolution": f"{_METHODS}.evolution:Evolution.of_program",
                 "knobs-random": f"{_METHODS}.evolution:Random.of_program",
@@ -143,7 +143,6 @@ SEARCHES: dict[Searched, dict[str, RegisteredSearch]] = {
                 "knobs-tpe": f"{_SEARCH}.tuning.libraries:TPE.of_program",
                 "policy": f"{_SEARCH}.tuning.deciding:policy",
                 "policy-op-counts": f"{_SEARCH}.tuning.deciding:op_counts",
-                "decisions-greedy": f"{_SEARCH}.tuning.deciding:greedy",
             }.items()
         },
     },

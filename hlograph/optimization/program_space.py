@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from hlograph.decisions.plan_states import PlanStates
+from hlograph.decisions.predicted_gains import promising_points
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.execution import lock
 from hlograph.execution.runs import Run
@@ -17,12 +19,14 @@ from hlograph.measuring.samples import Samples
 from hlograph.plans import Numerics, Plan, Program, compile_program
 from hlograph.plans.knobs import Knob, Point, Recipe, flag_knobs, values_of
 from hlograph.plans.versions import STEPS, Versions
+from hlograph.profiling.kernel_trees import KernelTrees
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
 
 _SECONDS = 300.0  # for one request; large programs compile for a minute
 _MEMORY = 16 << 30
+_PREDICTING = 2.0  # seconds after which XLA optimizes no further state for predictions
 _PRELOADED = ("hlograph.optimization.program_space",)
 
 P = ParamSpec("P")
@@ -72,6 +76,14 @@ class ProgramSpace:
             HloError: The program does not compile so.
         """
         return self._call(ProfiledVersions.plan, point)
+
+    def promising_points(self) -> list[Point]:
+        """Returns the points that are predicted to be fastest; see ``ProfiledVersions``.
+
+        Raises:
+            HloError: The program does not compile by default.
+        """
+        return self._call(ProfiledVersions.promising_points)
 
     def point_of(self, plan: Plan) -> Point:
         """Returns the point of a plan's steps and flags, and makes its steps a value of a knob.
@@ -175,6 +187,18 @@ class ProfiledVersions(Versions):
                 *self.layouts(version.steps).knobs(hot),
                 *self.places(version).knobs(None if shares is None else shares.instructions),
             ]
+
+    def promising_points(self) -> list[Point]:
+        """Returns the points that are predicted to be fastest (``hlograph.decisions``).
+
+        Raises:
+            HloError: The program does not compile by default.
+        """
+        with _reading(), self.recorder.noted(b"the decisions that are predicted to bring most"):
+            with lock.compiling():
+                trees = KernelTrees.load()
+            states = PlanStates(self.program, self.numerics, trees, lock.compiling, self)
+            return promising_points(states, trees, _PREDICTING)
 
     @_compiling
     def _prepared(self, point: Point) -> tuple[Plan, Any]:

@@ -197,7 +197,7 @@ def check_policies() -> None:
 
 
 def check_search() -> None:
-    """Optimizes a function by the methods that play the policy for time, in worker processes."""
+    """Optimizes a function by the policy for time and by predictions, in worker processes."""
     import jax
     import jax.numpy as jnp
 
@@ -207,7 +207,7 @@ def check_search() -> None:
         return ((x[:, None] - x[None]) ** 2).sum(-1).min(1)
 
     x = jax.random.normal(jax.random.key(0), (256, 3))
-    methods = ("policy", "decisions-greedy")
+    methods = ("policy", "predicted")
     for attempt in range(ATTEMPTS):
         store = f"plans-{attempt}"
         fast = hlograph.optimize(

@@ -1,15 +1,13 @@
-"""Decisions that are taken one by one, by a trained policy or by predicted times."""
+"""Decisions about a program that a trained policy takes, one by one, as a method of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from experiments.policies.shipped import checkpoint_location
-from hlograph.decisions.plan_states import PlanStates
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.execution import lock
 from hlograph.isolation import Remote, WorkerLimits
@@ -33,19 +31,15 @@ _PRELOADED = ("experiments.search.tuning.episodes",)
 # Sampled episodes in a row that lead to known plans, after which a policy has no more.
 _MOST_KNOWN = 16
 
-How = Literal["policy", "greedy"]
-
 
 class Decisions:
-    """Decisions of a greedy episode, then those of sampled ones.
+    """Decisions of a policy's greedy episode, then those of sampled ones.
 
     They are taken in a worker process, so that what ends it ends the decisions only.
 
     Args:
         program: The program.
         numerics: Class of the results.
-        how: ``policy`` plays a trained policy; ``greedy`` takes the decision that is predicted to
-            save most, and samples nothing.
         checkpoint: The policy; None takes the one of seed 0 that comes with the project.
         seconds: Time of an episode; see ``PlayedPolicy``.
     """
@@ -54,13 +48,11 @@ class Decisions:
         self,
         program: Program,
         numerics: Numerics,
-        how: How,
         checkpoint: Location | None = None,
         seconds: float | None = _EPISODE_SECONDS,
     ) -> None:
         checkpoint = checkpoint or checkpoint_location(POLICY)
-        make = partial(_Decider, program, numerics, how, checkpoint, seconds)
-        self._how = how
+        make = partial(_Decider, program, numerics, checkpoint, seconds)
         self._worker = Remote(make, WorkerLimits(seconds=_SECONDS, memory=_MEMORY), _PRELOADED)
         self._episodes, self._lost = 0, False
         self._known = {Plan().digest}
@@ -68,8 +60,6 @@ class Decisions:
     def following(self) -> Decided | None:
         """Returns decisions whose plan is new; None if there are none."""
         for _ in range(_MOST_KNOWN):
-            if self._how == "greedy" and self._episodes:
-                return None
             try:
                 decided = self._decided(self._episodes)
             except HloError:
@@ -157,7 +147,7 @@ def playing(name: str, kind: str) -> MakeMethod:
 
     def make(program: Program, numerics: Numerics, seed: int = 0) -> Method:
         checkpoint = checkpoint_location(f"{kind}-seed{seed}")
-        return DecidingMethod(name, Decisions(program, numerics, "policy", checkpoint))
+        return DecidingMethod(name, Decisions(program, numerics, checkpoint))
 
     return make
 
@@ -169,11 +159,6 @@ op_counts = playing("policy-op-counts", OP_COUNTS)
 """Makes the method that plays the policy on op counts."""
 
 
-def greedy(program: Program, numerics: Numerics) -> Method:
-    """Returns the method that takes the decisions which are predicted to save most."""
-    return DecidingMethod("decisions-greedy", Decisions(program, numerics, "greedy"))
-
-
 class _Decider:
     """Decides what the episodes of a number decide, in the process that may die."""
 
@@ -181,7 +166,6 @@ class _Decider:
         self,
         program: Program,
         numerics: Numerics,
-        how: How,
         checkpoint: Location,
         seconds: float | None,
         recorder: FlightRecorder,
@@ -191,19 +175,12 @@ class _Decider:
         with lock.compiling():
             import torch
 
-            from experiments.policies.tuning import predictor
-            from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
+            from experiments.search.tuning.episodes import PlayedPolicy
 
             # Graphs are small, and the search needs the other cores.
             torch.set_num_threads(1)
-            self._decide: Callable[[int], Decided]
-            if how == "policy":
-                limits = checkpoint, seconds, lock.compiling
-                self._decide = PlayedPolicy(program, numerics, *limits).decided
-            else:
-                process = PlanStates(program, numerics, predictor("learned"), lock.compiling)
-                self._decide = lambda _: Decided.of(process, descended(process))
+            self._played = PlayedPolicy(program, numerics, checkpoint, seconds, lock.compiling)
 
     def decided(self, episode: int) -> Decided:
         with self._recorder.noted(f"episode {episode}".encode()):
-            return self._decide(episode)
+            return self._played.decided(episode)

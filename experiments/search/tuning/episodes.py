@@ -1,4 +1,4 @@
-"""Episodes of decisions about one program: a policy's, and steepest descent by predicted times."""
+"""Episodes of decisions about one program that a policy plays."""
 
 import time
 from collections.abc import Callable
@@ -15,9 +15,6 @@ from hlograph.errors import HloError
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.storage.locations import Location
-
-_PRICE = 0.002
-"""Share of the time that a decision must be predicted to save."""
 
 _FIRST_STATES = 4
 """An episode may take as many times as long as its first state."""
@@ -105,25 +102,3 @@ class PlayedPolicy:
         else:
             played = play_drawn(episodes, self._name, episode, **limit)
         return Decided.of(self._process, self._process.follow(played.passes))
-
-
-def descended(process: PlanStates) -> Point:
-    """Returns the point where no decision is predicted to save time.
-
-    Each step takes the action that is predicted to save most.
-    """
-    point = Point()
-    while True:
-        state = process.state(point)
-        best, seconds = point, (1 - _PRICE) * state.time.seconds
-        for action in state.actions:
-            try:
-                after = process.after(point, action)
-                predicted = process.state(after).time.seconds
-            except HloError:
-                continue
-            if predicted < seconds:
-                best, seconds = after, predicted
-        if best == point:
-            return point
-        point = best

@@ -51,7 +51,8 @@ A method runs in the user's process and does not measure itself. It may propose 
 again later, when it has been told of more outcomes. With an attribute ``waits_for``, a number of
 outcomes, it is asked before that only if no other method proposes. One with an attribute ``ready``
 that is False works on its next plan, and is asked only if no other method proposes; ``ask`` then
-waits for the plan. A method ``close()`` is called when it is not asked any more.
+waits for the plan. One with an attribute ``comes_first`` that is True is asked before the others. A
+method ``close()`` is called when it is not asked any more.
 """
 
 _READY_EVERY = 0.01  # seconds
@@ -140,7 +141,7 @@ class Proposers(PlanSearch):
 
         Methods that wait for more outcomes than there are, or that are not ready, come last.
         """
-        for name in sorted(self._methods, key=self._waits):
+        for name in sorted(self._methods, key=self._turn):
             try:
                 plan = self._new_plan(self._methods[name])
             except Exception as error:  # whatever a method raises
@@ -175,10 +176,12 @@ class Proposers(PlanSearch):
         for method in self._methods.values():
             _close(method)
 
-    def _waits(self, name: str) -> bool:
+    def _turn(self, name: str) -> tuple[bool, bool]:
+        """Returns what orders methods: those that wait last, those that come first first."""
         method = self._methods[name]
         enough = len(self._told) >= getattr(method, "waits_for", 0)
-        return not (enough and getattr(method, "ready", True))
+        waits = not (enough and getattr(method, "ready", True))
+        return waits, not getattr(method, "comes_first", False)
 
     def _new_plan(self, method: Method) -> Plan | None:
         # After a long search, a method proposes all that it measured once more.

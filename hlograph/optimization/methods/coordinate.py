@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from hlograph.optimization.methods.evolution import Evolution
 from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed, Space
+from hlograph.optimization.methods.predicted import Predicted
+from hlograph.optimization.program_space import ProgramSpace
+from hlograph.plans import Numerics, Program
 from hlograph.plans.knobs import DEFAULT, Knob, Point, Stage, stage_of
 
 Kind = tuple[Stage, str]
@@ -219,8 +222,9 @@ _OTHERS = 0.01
 class JointSearch(KnobSearch):
     """Coordinate search and evolution in turns, which both know all results.
 
-    It changes choices of the fastest plans so far, one or several at a time. Choices about much of
-    the time come first, by what their kind brings in this program and brought in others.
+    It begins with what is predicted to be fastest. Then it changes choices of the fastest plans so
+    far, one or several at a time. Choices about much of the time come first, by what their kind
+    brings in this program and brought in others.
 
     Coordinate search finds what helps alone; evolution finds what helps together, and gains too
     small to be seen one by one. It draws nothing around the default first: of a few plans, as many
@@ -231,12 +235,14 @@ class JointSearch(KnobSearch):
     Args:
         space: The space.
         seed: Seed of the evolution.
+        predicted: Proposes the first points; None begins with those of coordinate search.
     """
 
     name = "joint"
 
-    def __init__(self, space: Space, seed: int = 0) -> None:
+    def __init__(self, space: Space, seed: int = 0, predicted: Predicted | None = None) -> None:
         super().__init__(space, seed)
+        self._predicted, self._first = predicted, set[Point]()
         self._fastest, self._ratio = Point(), 1.0
         self._searches: deque[KnobSearch] = deque(
             [
@@ -245,6 +251,33 @@ class JointSearch(KnobSearch):
             ]
         )
 
+    @classmethod
+    def of_program(cls, program: Program, numerics: Numerics, seed: int = 0) -> JointSearch:
+        """Returns the search over a program that begins with predictions; see ``KnobSearch``."""
+        space = ProgramSpace(program, numerics)
+        return cls(space, seed, Predicted(space))
+
+    @property
+    def ready(self) -> bool:
+        """False while the first points are predicted."""
+        return self._predicted is None or self._predicted.ready
+
+    @property
+    def comes_first(self) -> bool:
+        """True until all predicted points were proposed."""
+        return self._predicted is not None and self._predicted.comes_first
+
+    @property
+    def waits_for(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Outcomes that it waits for after the predicted points."""
+        return 0 if self.comes_first else KnobSearch.waits_for
+
+    def close(self) -> None:
+        """Ends the process that predicts, lists knobs and makes plans."""
+        if self._predicted is not None:
+            self._predicted.close()
+        super().close()
+
     def knobs(self, point: Point) -> Sequence[Knob]:
         """Returns the knobs of the fastest point, whatever point is asked about."""
         del point
@@ -252,6 +285,9 @@ class JointSearch(KnobSearch):
 
     def propose(self) -> Point | None:
         """Returns the next point; None if there is none now."""
+        if self._predicted is not None and (first := self._predicted.propose()) is not None:
+            self._first.add(first)
+            return first
         for _ in range(len(self._searches)):
             point = self._searches[0].propose()
             self._searches.rotate()
@@ -265,3 +301,6 @@ class JointSearch(KnobSearch):
             self._fastest, self._ratio = point, result.ratio
         for search in self._searches:
             search.note(point, result)
+
+    def _proposer(self, point: Point) -> str:
+        return Predicted.name if point in self._first else self.name

@@ -144,7 +144,8 @@ class KnobSearch(PlanSearch):
     name: ClassVar[str]
     """Name of the method in reports."""
 
-    waits_for = 6
+    waits_for: int = 6
+    """Outcomes that it waits for; see ``hlograph.optimization.methods.Method``."""
 
     def __init__(self, space: Space, seed: int = 0) -> None:
         del seed  # of the searches that draw
@@ -235,7 +236,12 @@ class KnobSearch(PlanSearch):
             plan = self._programs.plan(point)
         except HloError:
             return None
-        return replace(plan, method=f"{self.name}: {_words(plan)}")
+        return replace(plan, method=f"{self._proposer(point)}: {_words(plan)}")
+
+    def _proposer(self, point: Point) -> str:
+        """Returns the name of the method that proposes a point, for reports."""
+        del point
+        return self.name
 
 
 def _words(plan: Plan) -> str:

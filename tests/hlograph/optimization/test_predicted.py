@@ -1,4 +1,4 @@
-"""The method that proposes the plan which is predicted to be fastest."""
+"""The method that proposes what is predicted to be fast."""
 
 import jax
 import jax.numpy as jnp
@@ -7,8 +7,10 @@ from hlograph.decisions.searches import names
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Remote
 from hlograph.optimization.methods import methods
+from hlograph.optimization.methods.coordinate import JointSearch
 from hlograph.optimization.methods.predicted import Predicted
 from hlograph.plans import Program, compile_program
+from tests.hlograph.optimization.outcomes import asked, made_outcome
 
 
 def program_of(function, *shape):
@@ -16,19 +18,22 @@ def program_of(function, *shape):
 
 
 def proposed(program, numerics="close"):
-    method = Predicted(program, numerics)
+    method = Predicted.of_program(program, numerics)
     try:
-        return [plan for _ in range(3) for plan in method.ask(1)]
+        return [plan for _ in range(9) for plan in method.ask(1)]
     finally:
         method.close()
 
 
-def test_one_plan_is_proposed_and_it_compiles():
+def test_a_plan_of_all_decisions_comes_before_single_ones_and_all_compile():
     program = program_of(lambda x: jnp.sort(x)[:, :4], 64, 4096)
-    (plan,) = proposed(program)
-    assert plan.method == "predicted"
+    plan, *single = proposed(program)
     assert any("sort" in step for step in plan.steps)
-    assert compile_program(program, plan) is not None
+    assert len({each.digest for each in (plan, *single)}) == 1 + len(single)
+    assert 1 <= len(single) <= 3
+    for each in (plan, *single):
+        assert each.method.startswith("predicted: ")
+        assert compile_program(program, each) is not None
 
 
 def test_a_program_that_has_nothing_to_decide_keeps_the_default():
@@ -51,3 +56,24 @@ def test_the_end_of_a_process_costs_the_plan(monkeypatch):
 def test_it_is_found_by_its_name():
     assert "predicted" not in names()  # it is tried if it is named
     assert methods(["predicted"])["predicted"] is not None
+
+
+def test_the_joint_search_begins_with_what_is_predicted_and_goes_on_from_it():
+    program = program_of(lambda x: jnp.sort(x)[:, :4], 64, 4096)
+    search = JointSearch.of_program(program, "close")
+    try:
+        best = asked(search)
+        assert best.method.startswith("predicted: ")
+        assert search.comes_first
+        assert search.waits_for == 0
+        search.tell([made_outcome(best, ratio=9.0, thorough=False)])
+        others = []
+        while search.comes_first:
+            others.append(asked(search))
+        assert search.waits_for > 0
+        assert {each.method.partition(":")[0] for each in others} == {"predicted"}
+        plan = asked(search)
+        assert plan.method.startswith("joint: ")
+        assert set(best.steps) <= set(plan.steps)
+    finally:
+        search.close()

@@ -271,8 +271,8 @@ def _name(plan):
 def test_names_of_methods():
     pytest.importorskip("torch")
     assert names()[:5] == ["recipes", "forms", "flags", "passes", "greedy"]
-    assert list(methods(["policy", "decisions-greedy"])) == ["policy", "decisions-greedy"]
-    assert not {"policy", "decisions-greedy"} & set(names())  # they import torch
+    assert list(methods(["policy", "predicted"])) == ["policy", "predicted"]
+    assert "policy" not in names()  # it imports torch
     assert list(methods([f"{HERE}:widths"]).values()) == [proposals.widths]
     with pytest.raises(hlograph.UnknownNameError, match="did you mean 'flags"):
         methods(["flgs"])
@@ -366,6 +366,12 @@ def test_a_method_that_is_not_ready_is_asked_last():
     proposers = Proposers(small_job(), methods([slow, widths]))
     assert [asked(proposers) for _ in range(4)] == [*proposals.WIDTHS, proposals.LEVELS[0]]
     assert asked(proposers) == proposals.LEVELS[1]
+
+
+def test_a_method_may_be_asked_before_others():
+    first, widths = f"{HERE}:first", f"{HERE}:widths"
+    proposers = Proposers(small_job(), methods([widths, first]))
+    assert [asked(proposers) for _ in range(3)] == [*proposals.SIZES, *proposals.WIDTHS[:2]]
 
 
 def test_changes_of_the_final_module_as_text():

@@ -1,4 +1,4 @@
-"""Methods that take decisions one by one: a policy's episodes, and steepest descent."""
+"""The method that plays a policy's episodes."""
 
 from threading import Event
 
@@ -9,7 +9,7 @@ from experiments.policies.checkpoint import Checkpoint, CheckpointFiles
 from experiments.policies.kind import policy_kind
 from experiments.search.tuning import deciding
 from experiments.search.tuning.deciding import OP_COUNTS, POLICY, DecidingMethod, Decisions
-from experiments.search.tuning.episodes import Decided, PlayedPolicy, descended
+from experiments.search.tuning.episodes import Decided, PlayedPolicy
 from experiments.tune.races import TuningRace
 from hlograph import HloError, Module, corpus
 from hlograph.decisions.plan_states import PlanStates
@@ -45,7 +45,7 @@ def program():
 
 
 def test_a_policy_proposes_its_greedy_plan_and_then_others(program, checkpoint):
-    method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
+    method = DecidingMethod("policy", Decisions(program, "close", checkpoint))
     try:
         plans = [plan for _ in range(4) if (plan := asked(method)) is not None]
     finally:
@@ -71,7 +71,7 @@ def test_the_seed_of_a_method_is_that_of_its_policy(name, kind, program, monkeyp
 
 
 def test_decisions_in_a_process_are_those_of_the_same_episodes(program, checkpoint):
-    decisions = Decisions(program, "close", "policy", checkpoint, seconds=None)
+    decisions = Decisions(program, "close", checkpoint, seconds=None)
     try:
         points = [one.point for _ in range(2) if (one := decisions.following()) is not None]
     finally:
@@ -96,29 +96,6 @@ def test_a_policy_of_another_kind_is_refused(program, tmp_path):
     path = untrained("rewrites", tiny_rewrite_config(), tmp_path)
     with pytest.raises(HloError, match=r"a policy over plans in .* got rewrites"):
         PlayedPolicy(program, "close", path)
-
-
-def test_descent_ends_where_no_decision_saves_time(program):
-    process = PlanStates(program)
-    start, end = process.state(Point()), process.state(descended(process))
-    assert end.time.seconds < start.time.seconds / 5
-    for action in end.actions:
-        try:
-            after = process.state(process.after(end.point, action))
-        except HloError:
-            continue
-        assert after.time.seconds >= 0.998 * end.time.seconds
-
-
-def test_descent_proposes_one_plan(program):
-    method = DecidingMethod("greedy", Decisions(program, "close", "greedy"))
-    try:
-        first, second = asked(method), asked(method)
-    finally:
-        method.close()
-    assert first is not None
-    assert first.steps
-    assert second is None
 
 
 def _wide(number):
@@ -161,7 +138,7 @@ def test_decisions_are_taken_while_others_are_measured():
 
 
 def test_a_method_that_decides_can_be_closed(program, checkpoint):
-    decisions = Decisions(program, "close", "policy", checkpoint)
+    decisions = Decisions(program, "close", checkpoint)
     method = DecidingMethod("policy", decisions)
     method.close()
     assert method.ready
@@ -169,7 +146,7 @@ def test_a_method_that_decides_can_be_closed(program, checkpoint):
 
 
 def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoint):
-    decisions = Decisions(program, "close", "policy", checkpoint)
+    decisions = Decisions(program, "close", checkpoint)
     answers = [WorkerLostError("killed"), "first", WorkerLostError("killed")]
     asked = []
 
@@ -191,7 +168,7 @@ def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoin
 
 def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint):
     program = Program.of(Module.from_text(NETWORK))
-    method = DecidingMethod("policy", Decisions(program, "close", "policy", checkpoint))
+    method = DecidingMethod("policy", Decisions(program, "close", checkpoint))
     try:
         assert asked(method) is None
     finally:
