@@ -61,9 +61,9 @@ _SURE = 1.25
 # its processes takes at most. Where that leaves few pairs, intervals are wide: fewer plans lead.
 _MOST_FINAL, _TIMING = 0.5, 0.1
 
-# Seconds, and share of the budget, in which methods may begin to think before any is asked: where
-# runs take long, the first plans may be all that there is time for.
-_MOST_WAIT, _WAIT = 2.0, 0.05
+# Seconds, and share of the budget, in which methods may begin to think before any is asked, while
+# workers compile the default: where that takes long, there is time for few plans.
+_MOST_WAIT, _WAIT = 2.0, 0.2
 
 WORKERS = 2
 """Number of worker processes of a race that measure side by side."""
