@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,8 +70,6 @@ class Predict(SourceCommand):
 
     def _decisions(self, prediction: Prediction) -> str:
         """Returns what is worth trying, and how."""
-        from hlograph.profiling.profile import shortened
-
         promising = prediction.promising
         rest = f"others that apply: {len(prediction.decisions) - len(promising)}"
         if not promising:
@@ -82,8 +81,7 @@ class Predict(SourceCommand):
         for decision in promising[: self.top]:
             results = "exact" if decision.exact else "close"
             saved, ratio = duration(decision.saved), f"{decision.ratio:.2f}"
-            first, *others = (*decision.instructions, "")
-            about = f"{shortened(first)} +{len(others) - 1}" if len(others) > 1 else first
+            about = _about(decision.instructions)
             rows.append((saved, ratio, str(decision.places), results, decision.name, about))
         hidden = len(promising) - len(rows) + 1
         more = f"not shown: {hidden}; " if hidden else ""
@@ -102,6 +100,14 @@ class Predict(SourceCommand):
         if self.module is not None:
             words += ["--module", self.module]
         return shlex.join(words)
+
+
+def _about(instructions: Sequence[str]) -> str:
+    """Returns the first of some instructions, and the number of the others."""
+    from hlograph.profiling.profile import shortened
+
+    first, others = "".join(instructions[:1]), len(instructions) - 1
+    return f"{shortened(first)} +{others}" if others > 0 else first
 
 
 def _summary(prediction: Prediction) -> list[str]:

@@ -147,9 +147,12 @@ def after_predicted_rules(states: PlanStates) -> Point | None:
         HloError: The program does not compile by default.
     """
     action = states.state(Point()).by_name.get(f"rule {PREDICTED}")
-    with contextlib.suppress(HloError):  # raised where none of them saves time with the others
-        return None if action is None else states.after(Point(), action)
-    return None
+    if action is None:
+        return None
+    try:
+        return states.after(Point(), action)
+    except HloError:  # none of them saves time once others are applied
+        return None
 
 
 def promising_points(
@@ -170,8 +173,8 @@ def promising_points(
         HloError: The program does not compile by default.
     """
     begun = time.monotonic()
+    points = [descended(states, trees, seconds)]
     state = states.state(Point())
-    points = [descended(states, trees, seconds - (time.monotonic() - begun))]
     gains = log_ratios(state, trees, state.actions)
     for number in (-gains).argsort(kind="stable")[:_MOST_SINGLE]:
         if gains[number] < LEAST_LOG_RATIO or time.monotonic() - begun >= seconds:

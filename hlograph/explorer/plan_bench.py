@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -93,7 +93,10 @@ class PlanWorker:
         self._job, self._recorder = job, recorder
         self._inputs = Samples(job.program, job.given, job.seed).usual[0].inputs
         self._kept: OrderedDict[str, _Compiled] = OrderedDict()
-        self._trees = KernelTrees.load()
+
+    @cached_property
+    def _trees(self) -> KernelTrees:
+        return KernelTrees.load()
 
     def __call__(self, request: PlanRequest) -> PlanAnswer:
         """Answers a request. What cannot be done is refused with the reason."""
@@ -115,13 +118,12 @@ class PlanWorker:
 
     def _predicted(self, program: OptimizedModule, plan: Plan) -> dict[str, float]:
         """Returns the predicted seconds of kernels in a run, by their names."""
-        kernels = kernel_modules(program)
         with lock.compiling():
-            predicted = self._trees(kernels, plan.flags)
+            kernels = kernel_modules(program)
+            seconds = self._trees(kernels, plan.flags).kernels
+            outside = self._trees.weights.outside
         names = (kernel.name for kernel in kernels)
-        return dict(zip(names, predicted.kernels, strict=True)) | {
-            OUTSIDE: self._trees.weights.outside
-        }
+        return dict(zip(names, seconds, strict=True)) | {OUTSIDE: outside}
 
     def _turns(self, plan: Plan, other: Plan) -> Measured:
         both = [self._compiled(plan), self._compiled(other)]
