@@ -115,6 +115,12 @@ def text_of(proto: bytes, *, literals: bool = True) -> str:
     return read(proto).to_string(_options(literals=literals))
 
 
+def shapes_of(proto: bytes) -> tuple[list[str], str]:
+    """Returns the shapes of a module's parameters and of its result, as XLA prints them."""
+    shape = _hlo().XlaComputation(proto).program_shape()
+    return [str(parameter) for parameter in shape.parameter_shapes()], str(shape.result_shape())
+
+
 def _options(*, literals: bool) -> Any:
     options = _hlo().HloPrintOptions()
     options.print_large_constants = literals

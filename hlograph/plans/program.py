@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from hlograph._native import has_engine
 from hlograph.errors import HloParseError, HloWarning, ProgramError
 from hlograph.execution.equivalence.arrays import Signature
-from hlograph.execution.equivalence.text_flow import TextFlow
+from hlograph.execution.equivalence.text_flow import TextFlow, signature_of_shapes
 from hlograph.module import Module
 from hlograph.plans import jaxlib_modules, mlir_modules
 from hlograph.plans.jaxlib_versions import check_jaxlib, check_settings
@@ -159,7 +159,7 @@ class Program:
     @cached_property
     def flow(self) -> TextFlow:
         """The data flow of the module."""
-        return _flow_of(self.hlo)
+        return TextFlow(jaxlib_modules.text_of(self.hlo, literals=False))
 
     @property
     def calls_lapack(self) -> bool:
@@ -219,11 +219,8 @@ def to_stablehlo(proto: bytes) -> bytes:
         raise ProgramError(f"jaxlib does not convert this HLO to StableHLO: {error}") from error
     if not mlir_modules.has_aliases(converted):
         return converted
-    return mlir_modules.with_flat_aliases(converted, _flow_of(proto).signature)
-
-
-def _flow_of(proto: bytes) -> TextFlow:
-    return TextFlow(jaxlib_modules.text_of(proto, literals=False))
+    signature = signature_of_shapes(*jaxlib_modules.shapes_of(proto))
+    return mlir_modules.with_flat_aliases(converted, signature)
 
 
 def check_lowered(lowered: Any) -> None:

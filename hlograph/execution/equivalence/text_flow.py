@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -84,18 +84,8 @@ class TextFlow(Flow):
                 has a type that numpy and ml_dtypes do not support.
         """
         parameters = sorted(self.parameters[self.entry].items())
-        root = self.instructions[self.roots[self.entry]]
-        signature = Signature(
-            tuple(
-                spec
-                for number, node in parameters
-                for spec in _specs(self.instructions[node].shape, (number,))
-            ),
-            tuple(_specs(root.shape, ())),
-        )
-        for spec in signature.parameters + signature.results:
-            dtype_of(spec.element_type)
-        return signature
+        shapes = [self.instructions[node].shape for _, node in parameters]
+        return signature_of_shapes(shapes, self.instructions[self.roots[self.entry]].shape)
 
     def attribute(self, node: int, name: str, default: Any = None) -> Any:
         """Returns a decoded attribute of a node, or the default.
@@ -122,6 +112,26 @@ class TextFlow(Flow):
         """Returns the element type of a node."""
         shape = self.instructions[node].shape
         return "tuple" if shape.startswith("(") else self._leaves[node][0][0]
+
+
+def signature_of_shapes(parameters: Iterable[str], result: str) -> Signature:
+    """Returns the signature of a module.
+
+    Args:
+        parameters: Shapes of its parameters as XLA prints them, in order.
+        result: Shape of its result.
+
+    Raises:
+        HloError: One of them is not an array of fixed size (a token, a dynamic dimension), or has a
+            type that numpy and ml_dtypes do not support.
+    """
+    signature = Signature(
+        tuple(spec for n, shape in enumerate(parameters) for spec in _specs(shape, (n,))),
+        tuple(_specs(result, ())),
+    )
+    for spec in signature.parameters + signature.results:
+        dtype_of(spec.element_type)
+    return signature
 
 
 def _leaves(shape: str, path: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...], Any]]:

@@ -7,7 +7,7 @@ from hlograph.execution.equivalence.arrays import signature_of
 from hlograph.execution.equivalence.flow import Flow
 from hlograph.execution.equivalence.inputs import InputMaker
 from hlograph.execution.equivalence.rounding import rounding_count
-from hlograph.execution.equivalence.text_flow import TextFlow
+from hlograph.execution.equivalence.text_flow import TextFlow, signature_of_shapes
 from hlograph.plans import jaxlib_modules
 from tests.hlograph.samples import ALL, DYNAMIC
 
@@ -23,6 +23,7 @@ def _check(module: Module) -> None:
     flow, read = _both(module)
     signature = signature_of(module)
     assert read.signature == signature
+    assert signature_of_shapes(*jaxlib_modules.shapes_of(module.to_proto())) == signature
     assert rounding_count(read) == rounding_count(flow)
     assert (
         InputMaker(read, signature.parameters).uses == InputMaker(flow, signature.parameters).uses
