@@ -139,11 +139,12 @@ def _packed(folder: Path, out: Path, extends: Path | None) -> str:
 
 def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
-    from experiments.cost_model.decided import decided_table
+    from experiments.cost_model.decided import decided_table, seconds_table
     from experiments.cost_model.examples import load_data
     from experiments.cost_model.model import new_model, weights_of
     from hlograph.corpus import plan_times
     from hlograph.errors import MissingExtraError
+    from hlograph.profiling.kernel_seconds import RatedKernels
     from hlograph.profiling.kernel_trees import KernelTrees
 
     if config.bank is not None:
@@ -161,8 +162,13 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
         grown.save(folder / "kernel_trees.weights")
         write_text_atomically(folder / "cost-model.md", comparison.page())
         if config.decided is not None:
-            held_out = plan_times.load("validation", folder=config.decided).by_program()
-            return [comparison.table(), decided_table(held_out, KernelTrees(grown))]
+            held_out = plan_times.load("validation", folder=config.decided)
+            trees = KernelTrees(grown)
+            return [
+                comparison.table(),
+                seconds_table(held_out, {"rates of work": RatedKernels(), "trees": trees}),
+                decided_table(held_out.by_program(), trees),
+            ]
     return [comparison.table()]
 
 

@@ -1,4 +1,4 @@
-"""Decisions about whole programs, each recorded alone, as examples for trees."""
+"""Decisions about whole programs, as examples for trees: plans that differ by one decision."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from tqdm import tqdm
 from experiments.cost_model.ranking import clear_pairs, interval_of_mean
 from experiments.evaluate.results import markdown_table
 from hlograph import corpus
-from hlograph.corpus.plan_times import PlanTime
+from hlograph.corpus.plan_times import PlanTime, PlanTimes
 from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
 from hlograph.decisions.predicted_gains import (
     LEAST_LOG_RATIO,
-    after_predicted_rules,
     decision_rows,
     log_ratios,
 )
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
+from hlograph.plans.versions import STEPS
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_seconds import PredictTime
 from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.plan_words import decision_words, rule_word
 
@@ -34,14 +36,25 @@ _LEAST_SHARE = 0.1
 _LEAST_LEFT, _GAINS = 0.03, (-3.0, 3.5)
 
 _RATES, _TREES = "rates of work, of rules alone", "trees"
+_DEFAULT, _BEYOND = "default", "plans with decisions"
 _HEADS = (
+    "decisions about",
     "prediction",
+    "states",
     "clear pairs in order",
     "ratio of the decision predicted best (95 % interval)",
     "ratio of the best decision",
     "share of its logarithm",
     "choices that are slower",
 )
+_PERCENTILES = (50, 90)
+_SECONDS_HEADS = (
+    "prediction",
+    "kernels",
+    "programs",
+    *(f"{what} off by, at {n} %" for what in ("kernels", "programs") for n in _PERCENTILES),
+)
+_LEAST_OF_RUN = 0.01
 # Logarithms of ratios of which two differ clearly, and below which a choice is slower.
 _CLEAR, _SLOWER = 0.1, 0.03
 
@@ -61,7 +74,7 @@ class DecidedExamples(NamedTuple):
 
 
 def words_of_decided(plans: Iterable[PlanTime]) -> set[str]:
-    """Returns the words of decisions that were recorded alone."""
+    """Returns the words of recorded decisions."""
     words = {word for plan in plans for word in decision_words(plan.decisions)}
     return words | {rule_word(PREDICTED)} if words else words
 
@@ -98,11 +111,11 @@ def decided_examples(
 ) -> DecidedExamples:
     """Returns the recorded decisions about programs of the corpus as examples.
 
-    They are about the default, and about the program with the rules that rates predict to save
-    time. XLA optimizes the programs in this process, which takes some minutes.
+    They are about the default, and about other plans that were recorded with one decision more. XLA
+    optimizes the programs in this process, which takes some minutes.
 
     Args:
-        plans: Plans of single decisions by the names of their programs.
+        plans: Recorded plans by the names of their programs.
         trees: Trees that predict the seconds of kernels.
 
     Raises:
@@ -118,24 +131,57 @@ def decided_examples(
 
 
 def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -> str:
-    """Returns how well recorded decisions about defaults are predicted, as a table in Markdown.
+    """Returns how well recorded decisions are predicted, as a table in Markdown.
 
     Args:
-        plans: Plans of single decisions by the names of their programs.
+        plans: Recorded plans by the names of their programs.
         trees: The trees.
 
     Raises:
         HloError: A program does not compile.
     """
-    choices: dict[str, list[_Choice]] = {_RATES: [], _TREES: []}
+    choices: dict[tuple[str, str], list[_Choice]] = {}
     for state, recorded in _recorded(plans):
-        if state.point != Point():
-            continue
         actions, measured = list(recorded), np.log(list(recorded.values()))
-        by_rates = np.array([action.log_ratio for action in actions])
-        choices[_RATES].append(_Choice.of(by_rates, measured))
-        choices[_TREES].append(_Choice.of(log_ratios(state, trees, actions), measured))
-    return markdown_table(_HEADS, [_row(name, of_model) for name, of_model in choices.items()])
+        predicted = {
+            _RATES: np.array([action.log_ratio for action in actions]),
+            _TREES: log_ratios(state, trees, actions),
+        }
+        where = _BEYOND if state.point.items else _DEFAULT
+        for model, by_model in predicted.items():
+            choices.setdefault((where, model), []).append(_Choice.of(by_model, measured))
+    rows = [_row(*names, of_model) for names, of_model in sorted(choices.items())]
+    return markdown_table(_HEADS, rows)
+
+
+def seconds_table(times: PlanTimes, predictors: Mapping[str, PredictTime]) -> str:
+    """Returns by which factors the seconds of defaults and of their kernels are off, as Markdown.
+
+    Args:
+        times: Recorded plans. Kernels with less than a hundredth of a run are left out.
+        predictors: What predicts their seconds, by name.
+
+    Raises:
+        HloParseError: A kernel cannot be read.
+    """
+    defaults = [plan for plan in times.plans if not plan.decisions]
+    rows: list[tuple[str, ...]] = []
+    for name, predict in predictors.items():
+        kernels, programs = list[float](), list[float]()
+        for plan in defaults:
+            run = [KernelModule("", times.kernels[k.number], k.calls) for k in plan.kernels]
+            predicted = predict(run, plan.flags)
+            programs.append(predicted.seconds / plan.seconds)
+            kernels += [
+                seconds / kernel.seconds
+                for kernel, seconds in zip(plan.kernels, predicted.kernels, strict=True)
+                if kernel.seconds and kernel.seconds > _LEAST_OF_RUN * plan.seconds
+            ]
+        off = [np.exp(np.percentile(np.abs(np.log(f)), _PERCENTILES)) for f in (kernels, programs)]
+        rows.append(
+            (name, str(len(kernels)), str(len(programs)), *(f"{x:.2f}" for x in [*off[0], *off[1]]))
+        )
+    return markdown_table(_SECONDS_HEADS, rows)
 
 
 class _Choice(NamedTuple):
@@ -160,13 +206,15 @@ class _Choice(NamedTuple):
         return cls(clear, float(measured[chosen]), float(measured.max()))
 
 
-def _row(name: str, choices: Sequence[_Choice]) -> tuple[str, ...]:
+def _row(where: str, model: str, choices: Sequence[_Choice]) -> tuple[str, ...]:
     right, pairs = map(sum, zip(*(choice.clear for choice in choices), strict=True))
     chosen = np.array([choice.chosen for choice in choices])
     best = np.array([choice.best for choice in choices])
     low, high = np.exp(interval_of_mean(chosen.tolist()))
     return (
-        name,
+        where,
+        model,
+        str(len(choices)),
         f"{right / pairs:.0%}",
         f"{np.exp(chosen.mean()):.2f} ({low:.2f} to {high:.2f})",
         f"{np.exp(best.mean()):.2f}",
@@ -182,9 +230,22 @@ def _recorded(
     for name, of_program in tqdm(plans.items(), unit="program", disable=None):
         states = PlanStates(Program.of(corpus.benchmark(name).load()))
         ratios = {Point.of(plan.decisions): plan.ratio for plan in of_program} | {Point(): 1.0}
-        for point in (Point(), after_predicted_rules(states)):
-            if point in ratios and (recorded := recorded_actions(states, ratios, point)):
+        for point in ratios:
+            if any(_has_one_more(other, point) for other in ratios) and (
+                recorded := recorded_actions(states, ratios, point)
+            ):
                 yield states.state(point), recorded
+
+
+def _has_one_more(point: Point, before: Point) -> bool:
+    """Returns True if a point has one decision more; a first rule only where nothing is decided."""
+    values, known = point.values, before.values
+    steps, known_steps = values.pop(STEPS, "[]"), known.pop(STEPS, "[]")
+    if values != known:
+        added = len(values) - len(known)
+        return steps == known_steps and added == 1 and known.items() <= values.items()
+    can_be_next = STEPS in before.values or not before.items
+    return can_be_next and steps != known_steps and steps.startswith(known_steps[:-1])
 
 
 def _local(ratios: Floats, shares: Floats) -> Floats:

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from experiments.cost_model.decided import words_of_decided
 from hlograph.corpus import kernel_times, plan_times
-from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
-from hlograph.corpus.plan_times import PlanTime, PlanTimes
+from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
+from hlograph.corpus.plan_times import PlanTime, PlanTimes, RunKernel
 from hlograph.profiling.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
 from hlograph.profiling.plan_words import decision_words, flag_words
 from models.cost_model import PlanBatch
@@ -200,11 +200,15 @@ def moved(kernel: MeasuredKernel, place: Callable[[int], int]) -> MeasuredKernel
     """
     return replace(
         kernel,
-        variants=tuple(
-            replace(v, kernels=tuple(k._replace(number=place(k.number)) for k in v.kernels))
-            for v in kernel.variants
-        ),
+        variants=tuple(replace(v, kernels=_renumbered(v, place)) for v in kernel.variants),
     )
+
+
+def _renumbered(
+    plan: PlanTime | KernelVariant, place: Callable[[int], int]
+) -> tuple[RunKernel, ...]:
+    """Returns the kernels of a plan or variant with other numbers."""
+    return tuple(kernel._replace(number=place(kernel.number)) for kernel in plan.kernels)
 
 
 def alone_plans(kernel: MeasuredKernel, name: str) -> list[PlanTime]:
@@ -290,7 +294,7 @@ class Data:
         columns: Columns of the tables, those of the programs to learn from.
         flags: The table of flags.
         decisions: The table of decisions.
-        decided: Plans of one decision each to learn from, by the names of their programs.
+        decided: Plans that differ by one decision to learn from, by the names of their programs.
     """
 
     kernels: Sequence[str]
@@ -326,7 +330,8 @@ def load_data(
         learn_from: Splits to learn from.
         bank: Folder of a bank of kernels, whose train split is learned from, too.
         compare_on: Splits to compare models on.
-        decided: Folder of plans of one decision each, of whose train split trees learn, too.
+        decided: Folder of plans that differ by one decision, whose train split is learned from,
+            too.
 
     Raises:
         HloError: There is no data set.
@@ -334,21 +339,29 @@ def load_data(
     learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load(*compare_on, folder=folder)
     alone = kernel_times.load("train", folder=bank) if bank else KernelTimes((), ())
-    single = plan_times.load("train", folder=decided).by_program() if decided else {}
-    words = words_of_decided(plan for plans in single.values() for plan in plans)
-    tables = Tables.of(learned.plans, alone.measured, words)
-    training, held_out = (
-        [program for program in examples(times, tables) if len(program.plans) >= _LEAST_PLANS]
-        for times in (learned, others)
+    single = plan_times.load("train", folder=decided) if decided else PlanTimes((), ())
+    tables = Tables.of(
+        (*learned.plans, *single.plans), alone.measured, words_of_decided(single.plans)
     )
-    behind = [moved(kernel, lambda n: len(learned.kernels) + n) for kernel in alone.measured]
-    training += alone_examples(behind, tables)
+    second = len(learned.kernels)
+    third = second + len(single.kernels)
+    behind = [
+        replace(plan, kernels=_renumbered(plan, lambda n: second + n)) for plan in single.plans
+    ]
+    training, held_out = (
+        [program for program in of_split if len(program.plans) >= _LEAST_PLANS]
+        for of_split in (
+            examples(learned, tables) + examples(PlanTimes((), behind), tables),
+            examples(others, tables),
+        )
+    )
+    training += alone_examples([moved(k, lambda n: third + n) for k in alone.measured], tables)
     return Data(
-        [*learned.kernels, *alone.kernels],
+        [*learned.kernels, *single.kernels, *alone.kernels],
         training,
         held_out,
         TableColumns(tables.flags.columns, tables.decisions.columns),
         tables.flags.table(),
         tables.decisions.table(),
-        single,
+        single.by_program(),
     )

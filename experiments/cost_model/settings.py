@@ -49,8 +49,9 @@ class RecordConfig:
     """Policy whose episodes propose the plans: a checkpoint, or the name of one that comes with the
     project. None takes searches."""
     alone: bool = False
-    """Record plans of one decision each instead, a rule or a value of a knob, on the default and on
-    the program with the rules that are predicted to save time."""
+    """Record plans that differ from another one by one decision instead, a rule or a value of a
+    knob: from the default, from the program with the rules that rates predict to save time, and
+    from what trees predict to be fastest."""
     workers: int = 2
     """Programs at a time; compilations run side by side, measurements alone."""
     pack: Path | None = None
@@ -138,8 +139,8 @@ class TrainCostModelConfig:
     bank: Path | None = None
     """Folder of a bank of kernels, of which the train split is learned from, too."""
     decided: Path | None = None
-    """Folder of plans of one decision each (record --alone), of whose train split trees learn what
-    decisions bring within programs."""
+    """Folder of plans that differ by one decision (record --alone), whose train split is learned
+    from, too. Trees learn from it what decisions bring within programs."""
     trees: TreesConfig = field(default_factory=TreesConfig)
     """Settings of gradient-boosted trees, which need --bank. They are saved as
     kernel_trees.weights; those that come with hlograph are in hlograph/profiling."""

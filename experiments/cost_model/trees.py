@@ -36,7 +36,6 @@ from hlograph.storage.machine import machine
 Floats = NDArray[np.float64]
 
 _SETTINGS = {
-    "objective": "huber",
     "min_data_in_leaf": 10,
     "feature_fraction": 0.5,
     "bagging_fraction": 0.8,
@@ -44,6 +43,8 @@ _SETTINGS = {
     "deterministic": True,
     "verbosity": -1,
 }
+# Most decisions bring nothing and few bring much, so trees predict the median of gains.
+_OF_SECONDS, _OF_GAINS = "huber", "regression_l1"
 # Within programs, kernels that take longer weigh more. One of no time should not be wrong by orders
 # of magnitude either.
 _LEAST_WEIGHT = 0.01
@@ -83,7 +84,7 @@ class TreeLearning:
             if batch.alone is None:
                 weights = np.sqrt(batch.rows.weight.double().numpy()) + _LEAST_WEIGHT
             parts.append((rows[timed], (log_seconds - prior)[timed], weights[timed]))
-        return self._grown(*map(np.concatenate, zip(*parts, strict=True)))
+        return self._grown(_OF_SECONDS, *map(np.concatenate, zip(*parts, strict=True)))
 
     def gains(self, within: DecidedExamples | None = None) -> Trees:
         """Grows trees for the gains of decisions about kernels, which see the default alone.
@@ -97,7 +98,7 @@ class TreeLearning:
         parts = [(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))]
         if within is not None:
             parts.append((within.rows, within.log_gains, _WITHIN * within.weights))
-        return self._grown(*map(np.concatenate, zip(*parts, strict=True)))
+        return self._grown(_OF_GAINS, *map(np.concatenate, zip(*parts, strict=True)))
 
     def weights(self) -> KernelTreeWeights:
         """Grows all trees."""
@@ -153,12 +154,13 @@ class TreeLearning:
         decisions = self.data.decisions[batch.alone.decisions].numpy()
         return of_gains(features[longest[first]], total[first], kernels[first], decisions)
 
-    def _grown(self, rows: Floats, target: Floats, weights: Floats) -> Trees:
+    def _grown(self, objective: str, rows: Floats, target: Floats, weights: Floats) -> Trees:
         import lightgbm
 
         config = self._config
         settings = {
             **_SETTINGS,
+            "objective": objective,
             "learning_rate": config.learning_rate,
             "num_leaves": config.leaves,
             "seed": self._seed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +18,20 @@ from numpy.typing import NDArray
 from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
 from hlograph.errors import HloError
 from hlograph.plans.knobs import Point
+from hlograph.plans.versions import STEPS, steps_of
 from hlograph.profiling.kernel_modules import KernelModule, reachable
 from hlograph.profiling.kernel_trees import Context, KernelTrees, log_rated, of_gains
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.plan_words import decision_words, rule_word, word_table
+from hlograph.transforms.sweeping import PREPARATION
 
 Floats = NDArray[np.float64]
 
-LEAST_LOG_RATIO = math.log(1.1)
+LEAST_LOG_RATIO = math.log(1.05)
 """Logarithm of the ratio that a decision is to be predicted to bring at least, to be taken."""
+
+DEFAULT_POINT = Point()
+"""The point of jaxlib's default."""
 
 _LEAST_CALLS = 1e-3
 _MOST_SINGLE = 3
@@ -75,8 +80,9 @@ def decision_rows(
     sums = np.array([max(rated[kernel].sum(), np.exp(-30.0)) for kernel in sets])
     parts = sums / (trees.weights.outside + rated.sum())
     log_calls = [np.log(max(calls[kernel].sum(), _LEAST_CALLS)) for kernel in sets]
+    decided = math.log1p(_num_decided(state.point))
     contexts = [
-        Context(part, action.log_places, action.log_ratio, 1.0, of_calls)
+        Context(part, action.log_places, action.log_ratio, 1.0, of_calls, decided)
         for action, part, of_calls in zip(actions, parts, log_calls, strict=True)
     ]
     words = word_table(map(_words, actions), trees.weights.decisions)
@@ -103,38 +109,67 @@ def log_ratios(state: PointState, trees: KernelTrees, actions: Sequence[PlanActi
     return -np.log1p(shares * np.expm1(-trees.log_gains(rows)))
 
 
-def descended(states: PlanStates, trees: KernelTrees, seconds: float = math.inf) -> Point:
-    """Returns the point where no decision is predicted to bring more.
+def descent(
+    states: PlanStates,
+    trees: KernelTrees,
+    point: Point = DEFAULT_POINT,
+    seconds: float = math.inf,
+) -> Iterator[Point]:
+    """Yields points, each with the decision more that is predicted to bring most.
 
-    Each step takes the decision that is predicted to bring most; one that does not compile is left
-    out.
+    A decision that does not compile is left out; each knob and each rule is decided once.
 
     Args:
         states: States of the program.
         trees: The trees.
+        point: The point before the first one.
         seconds: Seconds after which XLA optimizes no further state, so that only one more decision
             is taken.
 
     Raises:
-        HloError: The program does not compile by default.
+        HloError: The program does not compile as the first point says.
     """
     begun = time.monotonic()
-    point, taken = Point(), set[str]()
+    taken = set[str]()
     state = states.state(point)
     while True:
         left = [action for action in state.actions if _knob_of(action) not in taken]
         gains = log_ratios(state, trees, left)
         if not left or gains.max() < LEAST_LOG_RATIO:
-            return point
+            return
         action = left[int(gains.argmax())]
         taken.add(_knob_of(action))
         try:
             after = states.after(point, action)
-            if time.monotonic() - begun >= seconds:
-                return after
-            state, point = states.state(after), after
+            in_time = time.monotonic() - begun < seconds
+            state = states.state(after) if in_time else state
         except HloError:
             continue
+        point = after
+        yield point
+        if not in_time:
+            return
+
+
+def descended(
+    states: PlanStates,
+    trees: KernelTrees,
+    point: Point = DEFAULT_POINT,
+    seconds: float = math.inf,
+) -> Point:
+    """Returns the last point of ``descent``; the first one if there is no other.
+
+    Args:
+        states: States of the program.
+        trees: The trees.
+        point: The first point.
+        seconds: See ``descent``.
+
+    Raises:
+        HloError: The program does not compile as the first point says.
+    """
+    *_, last = (point, *descent(states, trees, point, seconds))
+    return last
 
 
 def after_predicted_rules(states: PlanStates) -> Point | None:
@@ -156,32 +191,42 @@ def after_predicted_rules(states: PlanStates) -> Point | None:
 
 
 def promising_points(
-    states: PlanStates, trees: KernelTrees, seconds: float = math.inf
+    states: PlanStates,
+    trees: KernelTrees,
+    point: Point = DEFAULT_POINT,
+    seconds: float = math.inf,
 ) -> list[Point]:
     """Returns the point of all decisions that are predicted to bring something, then single ones.
 
     Args:
         states: States of the program.
         trees: The trees.
+        point: The point before these decisions.
         seconds: Seconds after which no other plan is begun, and ``descended`` ends.
 
     Returns:
-        Distinct points, none of which is the default. At most three have one decision, the largest
-        predicted gain first.
+        Distinct other points. At most three have one decision more, the largest predicted gain
+        first.
 
     Raises:
-        HloError: The program does not compile by default.
+        HloError: The program does not compile as the point says.
     """
     begun = time.monotonic()
-    points = [descended(states, trees, seconds)]
-    state = states.state(Point())
+    points = [descended(states, trees, point, seconds)]
+    state = states.state(point)
     gains = log_ratios(state, trees, state.actions)
     for number in (-gains).argsort(kind="stable")[:_MOST_SINGLE]:
         if gains[number] < LEAST_LOG_RATIO or time.monotonic() - begun >= seconds:
             break
         with contextlib.suppress(HloError):
-            points.append(states.after(Point(), state.actions[number]))
-    return [point for point in dict.fromkeys(points) if point != Point()]
+            points.append(states.after(point, state.actions[number]))
+    return [each for each in dict.fromkeys(points) if each != point]
+
+
+def _num_decided(point: Point) -> int:
+    """Returns the number of rules and of values that a point sets."""
+    rules = {step.partition("(")[0] for step in steps_of(point)} - {*PREPARATION}
+    return len(rules) + len(point.values.keys() - {STEPS})
 
 
 def _knob_of(action: PlanAction) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -50,6 +51,7 @@ class ProgramSpace:
         self._looker = Remote(partial(ProfiledVersions, program, numerics), limits, _PRELOADED)
         self._steps: list[str] = []
         self._known: dict[Point, list[Knob] | HloError] = {}
+        self._calling = threading.Lock()
 
     def knobs(self, point: Point) -> list[Knob]:
         """Returns the knobs of the program when it is compiled as a point says.
@@ -77,13 +79,13 @@ class ProgramSpace:
         """
         return self._call(ProfiledVersions.plan, point)
 
-    def promising_points(self) -> list[Point]:
-        """Returns the points that are predicted to be fastest; see ``ProfiledVersions``.
+    def promising_points(self, start: Point) -> list[Point]:
+        """Returns points that are predicted to be faster than another one.
 
         Raises:
-            HloError: The program does not compile by default.
+            HloError: The program does not compile so.
         """
-        return self._call(ProfiledVersions.promising_points)
+        return self._call(ProfiledVersions.promising_points, start)
 
     def point_of(self, plan: Plan) -> Point:
         """Returns the point of a plan's steps and flags, and makes its steps a value of a knob.
@@ -124,7 +126,8 @@ class ProgramSpace:
         **kwargs: P.kwargs,
     ) -> R:
         try:
-            return self._looker.call(method, *args, **kwargs)
+            with self._calling:  # a thread predicts, while another one makes plans
+                return self._looker.call(method, *args, **kwargs)
         except WorkerLostError as lost:
             raise HloError(f"a process ended while it compiled the program: {lost}") from lost
 
@@ -164,6 +167,7 @@ class ProfiledVersions(Versions):
         super().__init__(program, numerics)
         self.recorder = recorder
         self._shares: dict[Plan, Shares | None] = {}
+        self._states: tuple[PlanStates, KernelTrees] | None = None
 
     plan = _compiling(Versions.plan)
     recipe = _compiling(Versions.recipe)
@@ -188,17 +192,19 @@ class ProfiledVersions(Versions):
                 *self.places(version).knobs(None if shares is None else shares.instructions),
             ]
 
-    def promising_points(self) -> list[Point]:
-        """Returns the points that are predicted to be fastest (``hlograph.decisions``).
+    def promising_points(self, start: Point) -> list[Point]:
+        """Returns points that are predicted to be faster than another (``hlograph.decisions``).
 
         Raises:
-            HloError: The program does not compile by default.
+            HloError: The program does not compile so.
         """
         with _reading(), self.recorder.noted(b"the decisions that are predicted to bring most"):
-            with lock.compiling():
-                trees = KernelTrees.load()
-            states = PlanStates(self.program, self.numerics, trees, lock.compiling, self)
-            return promising_points(states, trees, _PREDICTING)
+            if self._states is None:
+                with lock.compiling():
+                    trees = KernelTrees.load()
+                states = PlanStates(self.program, self.numerics, trees, lock.compiling, self)
+                self._states = states, trees
+            return promising_points(*self._states, start, _PREDICTING)
 
     @_compiling
     def _prepared(self, point: Point) -> tuple[Plan, Any]:

@@ -29,7 +29,7 @@ from hlograph.storage.machine import Machine
 
 Floats, Words = NDArray[np.float64], NDArray[np.float32]
 
-_KIND, _VERSION = "kernel-trees", 3
+_KIND, _VERSION = "kernel-trees", 4
 
 _PRIOR = NUMBERS.index("log_alone")
 _OPCODES = NODE_IDS["opcode"]
@@ -139,6 +139,7 @@ class Context(NamedTuple):
         saved: Logarithm of the ratio that rates predict of rules; 0 for others.
         within: 1 within a program.
         log_calls: Logarithm of the number of times that these kernels run together.
+        log_decided: log(1 + x) of the number of rules and values that are decided before.
     """
 
     share: float = 1.0
@@ -146,6 +147,7 @@ class Context(NamedTuple):
     saved: float = 0.0
     within: float = 0.0
     log_calls: float = 0.0
+    log_decided: float = 0.0
 
 
 def of_gains(
@@ -169,6 +171,9 @@ def of_gains(
     of_call = log_seconds - known[:, Context._fields.index("log_calls")]
     more = np.column_stack((log_seconds, of_call, kernels, known, decisions))
     return np.concatenate((features, more), axis=1, dtype=np.float64)
+
+
+_OF_GAINS = 3 + len(Context._fields)  # columns of ``of_gains`` between kernels and decisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +242,7 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         super().__init__(weights)
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
-        self._gains = TreeSum(
-            weights.gains, width + 3 + len(Context._fields) + len(weights.decisions)
-        )
+        self._gains = TreeSum(weights.gains, width + _OF_GAINS + len(weights.decisions))
 
     @classmethod
     def _read(cls, path: Path) -> KernelTreeWeights:

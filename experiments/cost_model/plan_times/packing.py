@@ -1,12 +1,13 @@
 """Packing of recordings as the data set of ``hlograph.corpus.plan_times``, with its datasheet."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from experiments.cost_model.plan_times.datasheet import Facts, SplitCounts, datasheet
 from experiments.cost_model.plan_times.recording import Recording, file_of, read
 from experiments.evaluate.run_folder import published_provenance
 from hlograph.corpus import plan_times
@@ -23,102 +24,6 @@ if TYPE_CHECKING:
 
 # Digits of numbers, which are noisier than that.
 _DIGITS = 4
-
-_TEXT = """\
-# Plan times
-
-Run times of compiled programs and of their kernels on XLA:CPU: how long each of {plans:,} ways to
-compile {programs} programs takes, and each kernel in it. For learned cost models, and to try
-search methods without a compiler at hand. The form of this datasheet is that of Gebru et al. 2021
-("Datasheets for datasets").
-
-| split | programs | families | plans | times of kernels |
-| --- | --- | --- | --- | --- |
-{splits}
-
-{kernels:,} distinct kernels; {bytes:.1f} MB.
-
-```python
-from hlograph.corpus import plan_times
-
-times = plan_times.load("train")
-plan = times.plans[0]
-print(plan.program, plan.decisions, f"{{plan.ratio:.2f}} times as fast as the default")
-for kernel in plan.kernels:
-    print(times.kernels[kernel.number], kernel.calls, kernel.seconds)
-```
-
-## Composition
-
-- `train.jsonl.zst`, `validation.jsonl.zst`, `test.jsonl.zst`: a line for each plan, with the
-  fields of `hlograph.corpus.plan_times.PlanTime`. The splits are those of the set `speed` ([its
-  datasheet](../README.md#the-set-of-programs-to-be-made-faster)), and have no family in common.
-- `small.jsonl.zst`: the same of programs of the other sets of the corpus, which run for
-  microseconds, with few plans of each. None is of a family of `validation` or `test`.
-- `kernels.jsonl.zst`: the text of each distinct kernel, as a module of its own: its operands as
-  parameters, and all that it calls. Names are numbers, so that equal kernels have equal texts.
-  Values of large constants are left out. Loops and branches whose bodies have kernels of their
-  own are their opcode alone.
-- A plan is a compilation with other passes, rewrites, layouts, fusion, libraries, partitions or
-  flags than jaxlib's default, the default itself included. `decisions` are values of knobs
-  ([docs/plan-search.md](../../docs/plan-search.md#the-joint-search)); what they lead to is
-  in the kernels and flags.
-- Plans with the same final module and flags as an earlier one of the program were left out, and
-  those that do not compile, or take more than four times as long as the default and a second.
-
-## Collection
-
-```sh
-{commands}
-```
-
-`--pack` and `--extends` put what was recorded beside what was there. Made with the settings,
-versions and on the machine of `made.json`. Random search and evolution over the program's knobs
-propose the plans in turns; so fast plans are more frequent than among random ones. Each plan was
-compiled by jaxlib and run in turns with the default in one process: {least} to {most} turns of 3 ms
-or more, whose ratios are all kept. Then it was profiled: seconds of kernels are shares of a run by
-XLA's profiler, scaled to add up to a run. Programs that take more than 12 ms, or a second or two to
-compile, were left out. Inputs were random.
-
-## Limits
-
-- One machine, one version of jaxlib. Compare plans by `ratios`, not by seconds: the machine was
-  shared, and its speed drifted within hours. In the median, the two halves of a plan's turns
-  differ by {noise:.1%}.
-- Outputs were not compared: a plan may compute something else where a rewrite needs it not to
-  matter.
-- Seconds of kernels below a microsecond are rough, as are all where `accounted` is far from 1.
-- The programs were built from their configurations, with random weights.
-
-Licences are those of the programs, [listed with the corpus](../README.md#licences).
-"""
-
-
-class SplitCounts(NamedTuple):
-    """Numbers of a split."""
-
-    programs: int
-    families: int
-    plans: int
-    kernel_times: int
-
-
-class Facts(NamedTuple):
-    """Numbers of a data set.
-
-    Attributes:
-        splits: Numbers of each split.
-        kernels: Number of distinct kernels.
-        bytes: Size of the files.
-        turns: Number of turns of each plan.
-        noise: Median relative difference of the medians of two halves of a plan's turns.
-    """
-
-    splits: Mapping[str, SplitCounts]
-    kernels: int
-    bytes: int
-    turns: Sequence[int]
-    noise: float
 
 
 def pack(
@@ -163,7 +68,7 @@ def pack(
         [len(plan.ratios) for plans in rows.values() for plan in plans],
         median(halves_apart(plan.ratios) for plans in rows.values() for plan in plans),
     )
-    write_text_atomically(out / "README.md", datasheet(facts, _commands(made)))
+    write_text_atomically(out / "README.md", datasheet(facts, made))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return facts
 
@@ -181,12 +86,6 @@ def _made(folder: Path, extends: Path | None) -> dict[str, Any]:
         )
     made["settings"]["extends"] = extends.name
     return made | {"extends": before}
-
-
-def _commands(made: Mapping[str, Any]) -> list[str]:
-    """Returns the commands that recorded a data set, from old to new."""
-    earlier = made.get("extends")
-    return [*(_commands(earlier) if earlier else []), made["command"]]
 
 
 def _code(plan: PlanTime, kernels: Sequence[str]) -> tuple[object, ...]:
@@ -262,28 +161,3 @@ def _run_kernels(recording: Recording, kernels: dict[str, int]) -> Iterator[RunK
 def short(number: float) -> float:
     """Returns a time with the digits that measurements have."""
     return float(f"{number:.{_DIGITS}g}")
-
-
-def datasheet(facts: Facts, commands: Sequence[str]) -> str:
-    """Returns the datasheet as Markdown.
-
-    Args:
-        facts: Numbers of the data set.
-        commands: Commands that recorded it, from old to new.
-    """
-    rows = [
-        f"| {name} | {split.programs} | {split.families} | {split.plans:,} | "
-        f"{split.kernel_times:,} |"
-        for name, split in facts.splits.items()
-    ]
-    return _TEXT.format(
-        plans=sum(split.plans for split in facts.splits.values()),
-        programs=sum(split.programs for split in facts.splits.values()),
-        splits="\n".join(rows),
-        kernels=facts.kernels,
-        bytes=facts.bytes / 1e6,
-        commands="\n".join(commands),
-        least=min(facts.turns),
-        most=max(facts.turns),
-        noise=facts.noise,
-    )

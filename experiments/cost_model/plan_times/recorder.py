@@ -2,13 +2,14 @@
 
 import math
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from experiments.cost_model.plan_times.recording import KernelTime, Recording
-from hlograph.decisions.plan_states import PlanStates
-from hlograph.decisions.predicted_gains import after_predicted_rules
+from hlograph.decisions.plan_states import PlanAction, PlanStates
+from hlograph.decisions.predicted_gains import after_predicted_rules, descent, log_ratios
 from hlograph.errors import HloError
 from hlograph.execution import lock
 from hlograph.execution.load import LoadMeter
@@ -21,6 +22,7 @@ from hlograph.optimization.methods import COLD
 from hlograph.optimization.program_space import ProfiledVersions
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.kernels import measure
 from hlograph.reading.hlo_text import without_metadata
 
@@ -88,34 +90,57 @@ class Recorder(ProfiledVersions):
             raise HloError(str(error)) from error
 
     def single_decisions(self) -> list[Point]:
-        """Returns the points of single decisions: of rules, and of what is about some of the time.
+        """Returns points that differ from another one by a decision.
 
-        Rules come first, then flags and what is about most of the predicted time, in turns. Those
-        about the default and those about the program with the rules that are predicted to save time
-        take turns, too.
+        In turns, they are those with a decision about the default, those with one more than the
+        rules that rates predict to save time, and those of the trees' descent, with decisions
+        beyond its end.
 
         Raises:
             HloError: XLA does not optimize the program.
         """
         states = PlanStates(self.program, self.numerics, computing=lock.compiling)
-        first = self._decisions_on(states, Point())
+        chains = [self._decisions_on(states, Point())]
         with_rules = after_predicted_rules(states)
-        then = [] if with_rules is None else [with_rules, *self._decisions_on(states, with_rules)]
-        return list(dict.fromkeys(filter(None, chain.from_iterable(zip_longest(first, then)))))
+        if with_rules is not None:
+            chains.append([with_rules, *self._decisions_on(states, with_rules)])
+        chains.append(self._predicted_decisions(states))
+        points = chain.from_iterable(zip_longest(*chains))
+        return [point for point in dict.fromkeys(points) if point is not None]
 
     def _decisions_on(self, states: PlanStates, point: Point) -> list[Point]:
-        """Returns the points with one decision more than a point."""
+        """Returns the points with one decision more than a point.
+
+        Rules come first, then flags and what is about most of the predicted time, in turns.
+        """
         actions = states.state(point).actions
         rules = [action for action in actions if not action.knob]
         flags = [action for action in actions if action.knob.startswith("flags ")]
         values = [a for a in actions if a.knob and a not in flags and a.share >= COLD]
         values.sort(key=lambda action: -action.share)
         turns = chain.from_iterable(zip_longest(flags, values))
-        points: list[Point] = []
-        for action in filter(None, (*rules, *turns)):
+        return list(self._after(states, point, filter(None, (*rules, *turns))))
+
+    def _predicted_decisions(self, states: PlanStates) -> list[Point]:
+        """Returns the points of the trees' descent, and those with one decision more than its end.
+
+        The decisions that are predicted to bring most come first.
+        """
+        trees = KernelTrees.load()
+        with self.recorder.noted(b"the decisions that are predicted to bring most"):
+            points = list(descent(states, trees))
+        end = points[-1] if points else Point()
+        state = states.state(end)
+        order = (-log_ratios(state, trees, state.actions)).argsort(kind="stable")
+        return [*points, *self._after(states, end, (state.actions[number] for number in order))]
+
+    def _after(
+        self, states: PlanStates, point: Point, actions: Iterable[PlanAction]
+    ) -> Iterator[Point]:
+        """Yields the points after actions, without those that do not apply."""
+        for action in actions:
             with suppress(HloError), self.recorder.noted(action.name.encode()[:1000]):
-                points.append(states.after(point, action))
-        return points
+                yield states.after(point, action)
 
     def _compiled(self, max_seconds: float) -> Any:
         """Returns the program as jaxlib compiles it by default.

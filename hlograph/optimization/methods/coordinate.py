@@ -222,9 +222,10 @@ _OTHERS = 0.01
 class JointSearch(KnobSearch):
     """Coordinate search and evolution in turns, which both know all results.
 
-    It begins with what is predicted to be fastest. Then it changes choices of the fastest plans so
-    far, one or several at a time. Choices about much of the time come first, by what their kind
-    brings in this program and brought in others.
+    It begins with what is predicted to be fastest, and proposes the same beside each plan that
+    becomes the fastest one. Then it changes choices of the fastest plans so far, one or several at
+    a time. Choices about much of the time come first, by what their kind brings in this program and
+    brought in others.
 
     Coordinate search finds what helps alone; evolution finds what helps together, and gains too
     small to be seen one by one. It draws nothing around the default first: of a few plans, as many
@@ -235,14 +236,14 @@ class JointSearch(KnobSearch):
     Args:
         space: The space.
         seed: Seed of the evolution.
-        predicted: Proposes the first points; None begins with those of coordinate search.
+        predicted: Predicts points; None leaves that out.
     """
 
     name = "joint"
 
     def __init__(self, space: Space, seed: int = 0, predicted: Predicted | None = None) -> None:
         super().__init__(space, seed)
-        self._predicted, self._first = predicted, set[Point]()
+        self._predicted, self._promising = predicted, set[Point]()
         self._fastest, self._ratio = Point(), 1.0
         self._searches: deque[KnobSearch] = deque(
             [
@@ -255,7 +256,7 @@ class JointSearch(KnobSearch):
     def of_program(cls, program: Program, numerics: Numerics, seed: int = 0) -> JointSearch:
         """Returns the search over a program that begins with predictions; see ``KnobSearch``."""
         space = ProgramSpace(program, numerics)
-        return cls(space, seed, Predicted(space))
+        return cls(space, seed, Predicted(space, goes_on=True))
 
     @property
     def ready(self) -> bool:
@@ -264,7 +265,7 @@ class JointSearch(KnobSearch):
 
     @property
     def comes_first(self) -> bool:
-        """True until all predicted points were proposed."""
+        """True while there are predicted points to propose; see ``Predicted``."""
         return self._predicted is not None and self._predicted.comes_first
 
     @property
@@ -285,9 +286,9 @@ class JointSearch(KnobSearch):
 
     def propose(self) -> Point | None:
         """Returns the next point; None if there is none now."""
-        if self._predicted is not None and (first := self._predicted.propose()) is not None:
-            self._first.add(first)
-            return first
+        if self._predicted is not None and (point := self._predicted.propose()) is not None:
+            self._promising.add(point)
+            return point
         for _ in range(len(self._searches)):
             point = self._searches[0].propose()
             self._searches.rotate()
@@ -299,8 +300,8 @@ class JointSearch(KnobSearch):
         """Takes note of a point's result."""
         if result.ratio > self._ratio:
             self._fastest, self._ratio = point, result.ratio
-        for search in self._searches:
+        for search in filter(None, (*self._searches, self._predicted)):
             search.note(point, result)
 
     def _proposer(self, point: Point) -> str:
-        return Predicted.name if point in self._first else self.name
+        return Predicted.name if point in self._promising else self.name

@@ -1,11 +1,11 @@
-"""Plans that are predicted to be fastest, before anything is measured."""
+"""Plans that are predicted to be fastest: before anything is measured, and beside the fastest."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hlograph.errors import HloError
-from hlograph.optimization.methods.knob_search import KnobSearch
+from hlograph.optimization.methods.knob_search import KnobSearch, PointSpeed
 from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans.knobs import Point
 
@@ -19,41 +19,54 @@ class Predicted(KnobSearch):
     Args:
         space: The space.
         seed: Is not used.
-
-    Attributes:
-        comes_first: True until all were proposed; see ``hlograph.optimization.methods.Method``.
+        goes_on: True predicts the same beside the fastest point so far, whenever that is another.
     """
 
     name = "predicted"
     waits_for = 0
 
-    def __init__(self, space: ProgramSpace, seed: int = 0) -> None:
+    def __init__(self, space: ProgramSpace, seed: int = 0, *, goes_on: bool = False) -> None:
         super().__init__(space, seed)
+        self._goes_on, self._start = goes_on, Point()
         self._thread = ThreadPoolExecutor(1, "predicted")
-        self._found: Future[list[Point]] = self._thread.submit(self._find)
+        self._found = self._predict()
 
     @property
     def ready(self) -> bool:
-        """False while the points are predicted."""
-        return self._found.done()
+        """False while points beside the default are predicted."""
+        return self._found.done() or self._start != Point()
 
     @property
     def comes_first(self) -> bool:
-        """True until all points were proposed."""
-        return not self.ready or bool(self._found.result())
+        """True while it is not ready, and while it has points to propose; see ``Method``."""
+        return bool(self._found.result()) if self._found.done() else not self.ready
 
     def propose(self) -> Point | None:
-        """Returns the next point, and waits for the first one; None if there is no other."""
-        points = self._found.result()
-        return points.pop(0) if points else None
+        """Returns the next point, and waits for the first one; None if there is no other now."""
+        points = self._found.result() if self.comes_first else []
+        while points:
+            if self._memory.is_new(point := points.pop(0)):
+                return self._memory.propose(point)
+        return None
+
+    def note(self, point: Point, result: PointSpeed) -> None:
+        """Takes note of a point's result, and predicts beside it if it is the fastest one."""
+        super().note(point, result)
+        if self._goes_on and self._memory.best != self._start:
+            self._found.cancel()
+            self._start = self._memory.best
+            self._found = self._predict()
 
     def close(self) -> None:
         """Ends the process of the space."""
         super().close()
         self._thread.shutdown()
 
-    def _find(self) -> list[Point]:
+    def _predict(self) -> Future[list[Point]]:
+        return self._thread.submit(self._promising, self._start)
+
+    def _promising(self, start: Point) -> list[Point]:
         try:
-            return self._programs.promising_points()
+            return self._programs.promising_points(start)
         except HloError:
             return []

@@ -143,6 +143,19 @@ def test_kernels_of_a_bank_are_learned_behind_those_of_plans(tmp_path):
         assert factors.tolist() == pytest.approx([3] * 4, rel=1e-4)
         assert kernel.log_ratios[1].exp().item() == pytest.approx(2, rel=1e-4)
     assert {"flags wide=true", "fusion unfuse", "kernel partitions 2"} < {*found.columns.decisions}
+    # Plans that differ by one decision are programs of their own, between both.
+    decided = tmp_path / "decided"
+    contents = {
+        split: [plan.to_json() | {"decisions": {}} for plan in times(1, 12, 0).plans]
+        for split in plan_times.SPLITS
+    }
+    save_splits(decided, KERNELS, contents)
+    third = load_data(plans, bank=alone, decided=decided)
+    (first, second, *kernels) = third.training
+    assert third.kernels == [*KERNELS, *KERNELS, *KERNELS]
+    assert third.decided.keys() == {first.name} == {second.name}
+    assert second.batch.kernel.tolist() == [len(KERNELS) + n for n in first.batch.kernel.tolist()]
+    assert kernels[0].batch.kernel.min() >= 2 * len(KERNELS)
 
 
 def test_a_new_model_predicts_about_the_analytical_seconds():

@@ -11,12 +11,13 @@ from hlograph.decisions.predicted_gains import (
     _KernelsAbout,
     decision_rows,
     descended,
+    descent,
     log_ratios,
 )
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
-from hlograph.profiling.kernel_trees import KernelTrees, feature_names
+from hlograph.profiling.kernel_trees import Context, KernelTrees, feature_names
 
 
 def prefix(x):
@@ -55,6 +56,18 @@ def test_flags_are_about_all_kernels_and_rules_about_some(sorts, trees):
     assert seconds - of_call == pytest.approx(np.log(calls))
     by_name = dict(zip(state.by_name, shares, strict=True))
     assert by_name["rule sort-prefix-as-top-k"] > 0.5
+
+
+def test_trees_see_how_much_is_decided(sorts, trees):
+    column = len(feature_names()) + 3 + Context._fields.index("log_decided")
+    for point, decided in (
+        (Point(), 0),
+        (sorts.follow(["rule sort-prefix-as-top-k"]), 1),
+        (Point.of({"flags xla_cpu_prefer_vector_width": "512"}), 1),
+    ):
+        state = sorts.state(point)
+        rows, _ = decision_rows(state, trees, state.actions[:2])
+        assert rows[:, column] == pytest.approx(np.log1p(decided))
 
 
 def test_what_decisions_are_predicted_to_bring_is_bounded_by_their_share(sorts, trees):
@@ -98,6 +111,9 @@ def test_a_descent_takes_decisions_that_are_predicted_to_bring_something(sorts, 
     point = descended(sorts, trees)
     plan = sorts.plan(point)
     assert any(step.startswith(("sort-", "kernel-sort")) for step in plan.steps)
+    path = list(descent(sorts, trees))
+    assert path[-1] == point
+    assert len(set(path)) == len(path)
     state = sorts.state(point)
     left = [a for a in state.actions if a.knob and a.knob not in point.values]
     assert log_ratios(state, trees, left).max(initial=0.0) < LEAST_LOG_RATIO
@@ -107,7 +123,9 @@ def test_a_descent_takes_decisions_that_are_predicted_to_bring_something(sorts, 
 
 
 def test_a_descent_ends_in_time_and_leaves_out_what_does_not_compile(sorts, trees, monkeypatch):
-    assert len(descended(sorts, trees, seconds=0).values) == 1  # the decision predicted best
+    (first,) = descent(sorts, trees, seconds=0)  # the decision predicted best
+    assert len(first.values) == 1
+    assert descended(sorts, trees, seconds=0) == first
     tried = []
 
     def refuse(point, action):

@@ -20,11 +20,12 @@ from experiments.policies.shipped import checkpoint_location
 from hlograph import corpus
 from hlograph.corpus import plan_times
 from hlograph.decisions.plan_states import PlanStates
-from hlograph.decisions.predicted_gains import after_predicted_rules
+from hlograph.decisions.predicted_gains import after_predicted_rules, descent
 from hlograph.errors import HloError
 from hlograph.isolation import FlightRecorder
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_trees import KernelTrees
 from tests.hlograph.own_machine import own_lock
 
 __all__ = ["own_lock"]
@@ -78,14 +79,18 @@ def test_decisions_are_recorded_alone(tmp_path):
     assert len(first.point.items) == len(second.point.items) == 1
     # The rules come first.
     assert "sort" in first.point.values["steps program"]
-    # Those about the program with rules, and with another decision, are between them.
+    # Those about the program with rules, and those of the trees' descent, are between them.
     worker = Recorder(program, FlightRecorder())
     points = worker.single_decisions()
-    rules = after_predicted_rules(PlanStates(program))
-    assert rules in points
-    others = [point for point in points if point != rules and len(point.items) > 1]
-    assert others
-    assert all(set(rules.items) < set(point.items) for point in others)
+    states = PlanStates(program)
+    rules = after_predicted_rules(states)
+    path = list(descent(states, KernelTrees.load()))
+    assert rules in points[:2]
+    assert path
+    assert path[0] in points[:3]
+    assert rules is not None
+    for base in (rules, path[-1]):
+        assert any(set(base.items) < set(point.items) for point in points)
     assert not collect(NAME, program, 3, 0, tmp_path, alone=True)["recorded"]
 
 
@@ -130,10 +135,25 @@ def test_a_data_set_is_extended(recorded, tmp_path):
         assert same.ratios == plan.ratios
     made = json.loads((tmp_path / "both" / "made.json").read_text())
     assert made["extends"]["machine"] == made["machine"]
+    page = (tmp_path / "both" / "README.md").read_text()
+    assert page.startswith("# Plan times")
+    assert "more than 12 ms" in page
     made["machine"]["cpu"] = "another"
     (tmp_path / "one" / "made.json").write_text(json.dumps(made))
     with pytest.raises(HloError, match="do not mix"):
         pack(other, benchmarks, tmp_path / "refused", tmp_path / "one")
+
+
+def test_decisions_that_were_recorded_have_a_datasheet_of_their_own(recorded, tmp_path):
+    folder, _, _ = recorded
+    save_provenance(RecordConfig(alone=True, max_ms=40.0), folder)
+    pack(folder, [corpus.benchmark(NAME)], tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    assert page.startswith("# Decision times")
+    assert 'load("train", name=plan_times.DECISIONS)' in page
+    assert "more than 40 ms" in page
+    assert "Random search" not in page
+    assert "| validation |" not in page
 
 
 def test_families_take_turns():
