@@ -39,7 +39,10 @@ class Predicted(KnobSearch):
     @property
     def comes_first(self) -> bool:
         """True while it is not ready, and while it has points to propose; see ``Method``."""
-        return bool(self._found.result()) if self._found.done() else not self.ready
+        if not self._found.done():
+            return not self.ready
+        # An error is raised where points are asked for.
+        return self._found.exception() is not None or bool(self._found.result())
 
     def propose(self) -> Point | None:
         """Returns the next point, and waits for the first one; None if there is no other now."""
@@ -58,7 +61,8 @@ class Predicted(KnobSearch):
             self._found = self._predict()
 
     def close(self) -> None:
-        """Ends the process of the space."""
+        """Ends the process of the space; nothing is predicted from then on."""
+        self._goes_on = False
         super().close()
         self._thread.shutdown()
 

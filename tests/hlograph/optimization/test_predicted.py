@@ -4,6 +4,7 @@ import time
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from hlograph.decisions.searches import names
 from hlograph.errors import WorkerLostError
@@ -56,6 +57,19 @@ def test_the_end_of_a_process_costs_the_plan(monkeypatch):
     assert proposed(program_of(jnp.sin, 8)) == []
 
 
+def test_an_error_is_raised_where_points_are_asked_for(monkeypatch):
+    def fail(remote, method, *args):
+        raise TypeError("a fault of the code")
+
+    monkeypatch.setattr(Remote, "call", fail)
+    method = Predicted.of_program(program_of(jnp.sin, 8), "close")
+    try:
+        with pytest.raises(TypeError, match="fault"):
+            method.ask(1)
+    finally:
+        method.close()
+
+
 def test_it_is_found_by_its_name():
     assert "predicted" not in names()  # it is tried if it is named
     assert methods(["predicted"])["predicted"] is not None
@@ -93,3 +107,5 @@ def test_it_goes_on_from_the_fastest_plan_of_all_methods():
         assert plans[-1].steps
     finally:
         search.close()
+    # A final tells of plans when nothing is proposed any more.
+    search.tell([made_outcome(first, ratio=99.0, thorough=False)])
