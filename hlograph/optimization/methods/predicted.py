@@ -53,10 +53,9 @@ class Predicted(KnobSearch):
         return None
 
     def note(self, point: Point, result: PointSpeed) -> None:
-        """Takes note of a point's result, and predicts beside it if it is the fastest one."""
+        """Takes note of a point's result, and predicts beside the fastest one if it is idle."""
         super().note(point, result)
-        if self._goes_on and self._memory.best != self._start:
-            self._found.cancel()
+        if self._goes_on and self._memory.best != self._start and self._found.done():
             self._start = self._memory.best
             self._found = self._predict()
 

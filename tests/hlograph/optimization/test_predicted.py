@@ -97,8 +97,10 @@ def test_it_goes_on_from_the_fastest_plan_of_all_methods():
     flags = {"xla_cpu_prefer_vector_width": 512}
     faster = Plan(program.name, program.fingerprint, flags=flags)
     try:
-        first = asked(search)
         search.tell([made_outcome(faster, ratio=9.0, thorough=False)])
+        first = asked(search)  # what is predicted beside the default is not lost
+        assert not first.flags
+        search.tell([made_outcome(first, ratio=1.0, thorough=False)])
         plans = [first]
         until = time.monotonic() + 60
         while not (plans[-1].steps and plans[-1].flags == flags) and time.monotonic() < until:
