@@ -14,11 +14,7 @@ from experiments.evaluate.results import markdown_table
 from hlograph import corpus
 from hlograph.corpus.plan_times import PlanTime, PlanTimes
 from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, PointState
-from hlograph.decisions.predicted_gains import (
-    LEAST_LOG_RATIO,
-    decision_rows,
-    log_ratios,
-)
+from hlograph.decisions.predicted_gains import LEAST_LOG_RATIO, decision_rows, log_ratios
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
@@ -164,12 +160,15 @@ def seconds_table(times: PlanTimes, predictors: Mapping[str, PredictTime]) -> st
     Raises:
         HloParseError: A kernel cannot be read.
     """
-    defaults = [plan for plan in times.plans if not plan.decisions]
+    defaults = [
+        (plan, [KernelModule("", times.kernels[k.number], k.calls) for k in plan.kernels])
+        for plan in times.plans
+        if not plan.decisions
+    ]
     rows: list[tuple[str, ...]] = []
     for name, predict in predictors.items():
         kernels, programs = list[float](), list[float]()
-        for plan in defaults:
-            run = [KernelModule("", times.kernels[k.number], k.calls) for k in plan.kernels]
+        for plan, run in defaults:
             predicted = predict(run, plan.flags)
             programs.append(predicted.seconds / plan.seconds)
             kernels += [
@@ -178,9 +177,8 @@ def seconds_table(times: PlanTimes, predictors: Mapping[str, PredictTime]) -> st
                 if kernel.seconds and kernel.seconds > _LEAST_OF_RUN * plan.seconds
             ]
         off = [np.exp(np.percentile(np.abs(np.log(f)), _PERCENTILES)) for f in (kernels, programs)]
-        rows.append(
-            (name, str(len(kernels)), str(len(programs)), *(f"{x:.2f}" for x in [*off[0], *off[1]]))
-        )
+        factors = (f"{factor:.2f}" for factor in np.concatenate(off))
+        rows.append((name, str(len(kernels)), str(len(programs)), *factors))
     return markdown_table(_SECONDS_HEADS, rows)
 
 

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from experiments.cost_model.decided import words_of_decided
 from hlograph.corpus import kernel_times, plan_times
-from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
-from hlograph.corpus.plan_times import PlanTime, PlanTimes, RunKernel
+from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.corpus.plan_times import PlanTime, PlanTimes, renumbered
 from hlograph.profiling.kernel_inputs import LAYOUT_FEATURES, KernelInputs, kernel_inputs
 from hlograph.profiling.plan_words import decision_words, flag_words
 from models.cost_model import PlanBatch
@@ -200,15 +200,8 @@ def moved(kernel: MeasuredKernel, place: Callable[[int], int]) -> MeasuredKernel
     """
     return replace(
         kernel,
-        variants=tuple(replace(v, kernels=_renumbered(v, place)) for v in kernel.variants),
+        variants=tuple(replace(v, kernels=renumbered(v.kernels, place)) for v in kernel.variants),
     )
-
-
-def _renumbered(
-    plan: PlanTime | KernelVariant, place: Callable[[int], int]
-) -> tuple[RunKernel, ...]:
-    """Returns the kernels of a plan or variant with other numbers."""
-    return tuple(kernel._replace(number=place(kernel.number)) for kernel in plan.kernels)
 
 
 def alone_plans(kernel: MeasuredKernel, name: str) -> list[PlanTime]:
@@ -346,7 +339,8 @@ def load_data(
     second = len(learned.kernels)
     third = second + len(single.kernels)
     behind = [
-        replace(plan, kernels=_renumbered(plan, lambda n: second + n)) for plan in single.plans
+        replace(plan, kernels=renumbered(plan.kernels, lambda n: second + n))
+        for plan in single.plans
     ]
     training, held_out = (
         [program for program in of_split if len(program.plans) >= _LEAST_PLANS]

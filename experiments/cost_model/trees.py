@@ -44,7 +44,7 @@ _SETTINGS = {
     "verbosity": -1,
 }
 # Most decisions bring nothing and few bring much, so trees predict the median of gains.
-_OF_SECONDS, _OF_GAINS = "huber", "regression_l1"
+_SECONDS_LOSS, _GAINS_LOSS = "huber", "regression_l1"
 # Within programs, kernels that take longer weigh more. One of no time should not be wrong by orders
 # of magnitude either.
 _LEAST_WEIGHT = 0.01
@@ -84,7 +84,7 @@ class TreeLearning:
             if batch.alone is None:
                 weights = np.sqrt(batch.rows.weight.double().numpy()) + _LEAST_WEIGHT
             parts.append((rows[timed], (log_seconds - prior)[timed], weights[timed]))
-        return self._grown(_OF_SECONDS, *map(np.concatenate, zip(*parts, strict=True)))
+        return self._grown(_SECONDS_LOSS, *map(np.concatenate, zip(*parts, strict=True)))
 
     def gains(self, within: DecidedExamples | None = None) -> Trees:
         """Grows trees for the gains of decisions about kernels, which see the default alone.
@@ -98,7 +98,7 @@ class TreeLearning:
         parts = [(self._of_gains(batch)[decided], log_ratios, np.ones(len(log_ratios)))]
         if within is not None:
             parts.append((within.rows, within.log_gains, _WITHIN * within.weights))
-        return self._grown(_OF_GAINS, *map(np.concatenate, zip(*parts, strict=True)))
+        return self._grown(_GAINS_LOSS, *map(np.concatenate, zip(*parts, strict=True)))
 
     def weights(self) -> KernelTreeWeights:
         """Grows all trees."""

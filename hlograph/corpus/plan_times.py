@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -43,6 +43,16 @@ class RunKernel(NamedTuple):
     number: int
     calls: float
     seconds: float | None
+
+
+def renumbered(kernels: Iterable[RunKernel], number: Callable[[int], int]) -> tuple[RunKernel, ...]:
+    """Returns kernels with other numbers, as behind those of another data set.
+
+    Args:
+        kernels: The kernels.
+        number: Returns the new number of a kernel.
+    """
+    return tuple(kernel._replace(number=number(kernel.number)) for kernel in kernels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hlograph.decisions.plan_states import PlanStates
@@ -167,7 +167,16 @@ class ProfiledVersions(Versions):
         super().__init__(program, numerics)
         self.recorder = recorder
         self._shares: dict[Plan, Shares | None] = {}
-        self._states: tuple[PlanStates, KernelTrees] | None = None
+
+    @cached_property
+    def trees(self) -> KernelTrees:
+        """The trees that come with hlograph."""
+        with lock.compiling():
+            return KernelTrees.load()
+
+    @cached_property
+    def _states(self) -> PlanStates:
+        return PlanStates(self.program, self.numerics, self.trees, lock.compiling, self)
 
     plan = _compiling(Versions.plan)
     recipe = _compiling(Versions.recipe)
@@ -199,12 +208,7 @@ class ProfiledVersions(Versions):
             HloError: The program does not compile so.
         """
         with _reading(), self.recorder.noted(b"the decisions that are predicted to bring most"):
-            if self._states is None:
-                with lock.compiling():
-                    trees = KernelTrees.load()
-                states = PlanStates(self.program, self.numerics, trees, lock.compiling, self)
-                self._states = states, trees
-            return promising_points(*self._states, start, _PREDICTING)
+            return promising_points(self._states, self.trees, start, _PREDICTING)
 
     @_compiling
     def _prepared(self, point: Point) -> tuple[Plan, Any]:

@@ -173,7 +173,7 @@ def of_gains(
     return np.concatenate((features, more), axis=1, dtype=np.float64)
 
 
-_OF_GAINS = 3 + len(Context._fields)  # columns of ``of_gains`` between kernels and decisions
+_GAIN_COLUMNS = 3 + len(Context._fields)  # columns of ``of_gains`` between kernels and decisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,7 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         super().__init__(weights)
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
-        self._gains = TreeSum(weights.gains, width + _OF_GAINS + len(weights.decisions))
+        self._gains = TreeSum(weights.gains, width + _GAIN_COLUMNS + len(weights.decisions))
 
     @classmethod
     def _read(cls, path: Path) -> KernelTreeWeights:

@@ -76,7 +76,7 @@ Licences are those of the programs, [listed with the corpus](../README.md#licenc
 
 
 class _Words(NamedTuple):
-    """What one kind of data set says for itself."""
+    """Sentences about one kind of data set, and how it is loaded."""
 
     title: str
     about: str

@@ -12,7 +12,7 @@ from experiments.cost_model.plan_times.recording import Recording, file_of, read
 from experiments.evaluate.run_folder import published_provenance
 from hlograph.corpus import plan_times
 from hlograph.corpus.json_lines import save_splits
-from hlograph.corpus.plan_times import PlanTime, RunKernel
+from hlograph.corpus.plan_times import PlanTime, RunKernel, renumbered
 from hlograph.errors import HloError
 from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules
@@ -114,9 +114,8 @@ def _new(
 
 def _renumbered(plan: PlanTime, kernels: Sequence[str], numbers: dict[str, int]) -> PlanTime:
     """Returns a plan of another data set with the numbers of kernels in this one."""
-    own = (numbers.setdefault(kernels[k.number], len(numbers)) for k in plan.kernels)
-    pairs = zip(own, plan.kernels, strict=True)
-    return replace(plan, kernels=tuple(kernel._replace(number=n) for n, kernel in pairs))
+    own = renumbered(plan.kernels, lambda n: numbers.setdefault(kernels[n], len(numbers)))
+    return replace(plan, kernels=own)
 
 
 def _counts(plans: Sequence[PlanTime], families: int) -> SplitCounts:

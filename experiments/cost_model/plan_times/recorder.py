@@ -22,7 +22,6 @@ from hlograph.optimization.methods import COLD
 from hlograph.optimization.program_space import ProfiledVersions
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.plans.knobs import Point
-from hlograph.profiling.kernel_trees import KernelTrees
 from hlograph.profiling.kernels import measure
 from hlograph.reading.hlo_text import without_metadata
 
@@ -126,12 +125,11 @@ class Recorder(ProfiledVersions):
 
         The decisions that are predicted to bring most come first.
         """
-        trees = KernelTrees.load()
         with self.recorder.noted(b"the decisions that are predicted to bring most"):
-            points = list(descent(states, trees))
+            points = list(descent(states, self.trees))
         end = points[-1] if points else Point()
         state = states.state(end)
-        order = (-log_ratios(state, trees, state.actions)).argsort(kind="stable")
+        order = (-log_ratios(state, self.trees, state.actions)).argsort(kind="stable")
         return [*points, *self._after(states, end, (state.actions[number] for number in order))]
 
     def _after(
