@@ -119,7 +119,7 @@ def decided_examples(
     """
     parts: list[DecidedExamples] = []
     for state, recorded in _recorded(plans):
-        rows, shares = decision_rows(state, trees, list(recorded))
+        rows, shares, _ = decision_rows(state, trees, list(recorded))
         told = shares > _LEAST_SHARE
         gains = _local(np.array(list(recorded.values())), shares)
         parts.append(DecidedExamples(rows[told], gains[told], shares[told]))

@@ -44,10 +44,12 @@ class DecisionRows(NamedTuple):
         rows: float64 ``[A, F]``, features (``of_gains``).
         shares: float64 ``[A]``, share of the program's predicted time that the kernels take which
             each is about; 0 if it is about none.
+        kernels: Numbers of the kernels that each is about.
     """
 
     rows: Floats
     shares: Floats
+    kernels: Sequence[NDArray[np.int64]]
 
 
 def decision_rows(
@@ -88,7 +90,7 @@ def decision_rows(
     words = word_table(map(_words, actions), trees.weights.decisions)
     numbers = np.array([float(len(kernel)) for kernel in sets])
     rows = of_gains(features[np.array(longest, np.int64)], np.log(sums), numbers, words, contexts)
-    return DecisionRows(rows, np.array([min(shares[kernel].sum(), 1.0) for kernel in sets]))
+    return DecisionRows(rows, np.array([min(shares[k].sum(), 1.0) for k in sets]), sets)
 
 
 def log_ratios(state: PointState, trees: KernelTrees, actions: Sequence[PlanAction]) -> Floats:
@@ -105,8 +107,11 @@ def log_ratios(state: PointState, trees: KernelTrees, actions: Sequence[PlanActi
     Raises:
         HloParseError: A kernel of the state cannot be read.
     """
-    rows, shares = decision_rows(state, trees, actions)
-    return -np.log1p(shares * np.expm1(-trees.log_gains(rows)))
+    return _log_ratios(decision_rows(state, trees, actions), trees)
+
+
+def _log_ratios(decisions: DecisionRows, trees: KernelTrees) -> Floats:
+    return -np.log1p(decisions.shares * np.expm1(-trees.log_gains(decisions.rows)))
 
 
 def descent(
@@ -117,6 +122,7 @@ def descent(
 ) -> Iterator[Point]:
     """Yields points, each with the decision more that is predicted to bring most.
 
+    XLA optimizes the program after each decision, but once for decisions about other kernels each.
     A decision that does not compile is left out; each knob and each rule is decided once.
 
     Args:
@@ -134,21 +140,64 @@ def descent(
     state = states.state(point)
     while True:
         left = [action for action in state.actions if _knob_of(action) not in taken]
-        gains = log_ratios(state, trees, left)
-        if not left or gains.max() < LEAST_LOG_RATIO:
+        promising = _promising(state, trees, left)
+        if not promising:
             return
-        action = left[int(gains.argmax())]
-        taken.add(_knob_of(action))
-        try:
-            after = states.after(point, action)
-            in_time = time.monotonic() - begun < seconds
-            state = states.state(after) if in_time else state
-        except HloError:
-            continue
-        point = after
-        yield point
-        if not in_time:
+        if time.monotonic() - begun >= seconds:
+            with contextlib.suppress(HloError):
+                yield states.after(point, promising[0])
             return
+        taken.add(_knob_of(promising[0]))
+        for number in sorted({len(promising), 1}, reverse=True):  # one, if several do not compile
+            actions = promising[:number]
+            try:
+                points, state = _after_each(states, point, actions)
+            except HloError:
+                continue
+            taken.update(map(_knob_of, actions))
+            point = points[-1]
+            yield from points
+            break
+
+
+def _promising(
+    state: PointState, trees: KernelTrees, actions: Sequence[PlanAction]
+) -> list[PlanAction]:
+    """Returns the action that is predicted to bring most, and others about other kernels each.
+
+    Rules and flags, which may change all kernels, come alone.
+    """
+    decisions = decision_rows(state, trees, actions)
+    gains = _log_ratios(decisions, trees)
+    order = [n for n in (-gains).argsort(kind="stable") if gains[n] >= LEAST_LOG_RATIO]
+    # A loop whose body has kernels of its own is about all that is decided within it.
+    own = {n for n, kernel in enumerate(state.kernels) if kernel.text.startswith("HloModule")}
+    chosen: list[PlanAction] = []
+    about = set[int]()
+    for number in order:
+        action = actions[number]
+        may_change_all = not action.knob or _is_about_all(action)
+        if may_change_all and not chosen:
+            return [action]
+        kernels = own.intersection(decisions.kernels[number].tolist())
+        if not may_change_all and about.isdisjoint(kernels):
+            chosen.append(action)
+            about.update(kernels)
+    return chosen
+
+
+def _after_each(
+    states: PlanStates, point: Point, actions: Sequence[PlanAction]
+) -> tuple[list[Point], PointState]:
+    """Returns the points after actions, one after the other, and the state of the last one.
+
+    Raises:
+        HloError: A rule does not apply any more, or the program does not compile so.
+    """
+    points = [point]
+    for action in actions:
+        points.append(states.after(points[-1], action))
+    return points[1:], states.state(points[-1])
 
 
 def descended(

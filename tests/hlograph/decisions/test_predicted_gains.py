@@ -9,6 +9,7 @@ from hlograph.decisions.plan_states import PlanStates
 from hlograph.decisions.predicted_gains import (
     LEAST_LOG_RATIO,
     _KernelsAbout,
+    _promising,
     decision_rows,
     descended,
     descent,
@@ -44,7 +45,7 @@ def sorts():
 
 def test_flags_are_about_all_kernels_and_rules_about_some(sorts, trees):
     state = sorts.state(Point())
-    rows, shares = decision_rows(state, trees, state.actions)
+    rows, shares, _ = decision_rows(state, trees, state.actions)
     flags = np.array([action.knob.startswith("flags ") for action in state.actions])
     time = trees(state.kernels, {})
     assert shares[flags] == pytest.approx(sum(time.kernels) / time.seconds)
@@ -66,13 +67,13 @@ def test_trees_see_how_much_is_decided(sorts, trees):
         (Point.of({"flags xla_cpu_prefer_vector_width": "512"}), 1),
     ):
         state = sorts.state(point)
-        rows, _ = decision_rows(state, trees, state.actions[:2])
+        rows, *_ = decision_rows(state, trees, state.actions[:2])
         assert rows[:, column] == pytest.approx(np.log1p(decided))
 
 
 def test_what_decisions_are_predicted_to_bring_is_bounded_by_their_share(sorts, trees):
     state = sorts.state(Point())
-    _, shares = decision_rows(state, trees, state.actions)
+    _, shares, _ = decision_rows(state, trees, state.actions)
     predicted = log_ratios(state, trees, state.actions)
     assert np.all(predicted <= -np.log1p(-np.minimum(shares, 1 - 1e-9)) + 1e-9)
     nowhere = state.actions[0]._replace(touched=(), knob="kernel none", value="library none")
@@ -83,7 +84,7 @@ def test_what_decisions_are_predicted_to_bring_is_bounded_by_their_share(sorts, 
 def test_a_rule_about_what_xla_made_something_else_of_may_be_about_all_kernels(sorts, trees):
     state = sorts.state(Point())
     rule = state.by_name["rule sort-prefix-as-top-k"]._replace(touched=())
-    _, (share,) = decision_rows(state, trees, [rule])
+    _, (share,), _ = decision_rows(state, trees, [rule])
     time = trees(state.kernels, {})
     assert share == pytest.approx(sum(time.kernels) / time.seconds)
     assert log_ratios(state, trees, [rule]) > LEAST_LOG_RATIO
@@ -120,6 +121,64 @@ def test_a_descent_takes_decisions_that_are_predicted_to_bring_something(sorts, 
     assert (
         trees(state.kernels, plan.flags).seconds < trees(sorts.state(Point()).kernels, {}).seconds
     )
+
+
+class AlikeTrees(KernelTrees):
+    """Trees that predict of all decisions that the kernels they are about take half as long."""
+
+    def log_gains(self, rows):
+        return np.full(len(rows), np.log(2.0))
+
+
+def layers(x):
+    return jnp.tanh(jnp.tanh(x @ x) @ x).sum(0), jnp.sin(x.T @ x).max(1)
+
+
+def test_decisions_about_other_kernels_each_are_taken_together(monkeypatch):
+    trees = AlikeTrees(KernelTrees.load().weights)
+    states = PlanStates(program_of(layers, 256, 256))
+    state = states.state(Point())
+    placements = [a for a in state.actions if a.knob and not a.knob.startswith("flags ")]
+    together = _promising(state, trees, placements)
+    assert len(together) > 1
+    about = _KernelsAbout(state.program, state.kernels)
+    kernels = [n for action in together for n in about(action.touched)]
+    assert len(kernels) == len(set(kernels))
+    # What may change all kernels comes alone.
+    (alone,) = _promising(state, trees, state.actions)
+    assert alone.knob.startswith("flags ")
+    assert _promising(state, trees, []) == []
+    # Each point has one decision more, but the program is optimized for the last one only.
+    optimized = []
+    offered = state._replace(actions=tuple(placements))
+    after = state._replace(actions=())
+
+    def optimize(point):
+        optimized.append(point)
+        return offered if point == Point() else after
+
+    monkeypatch.setattr(states, "state", optimize)
+    path = list(descent(states, trees))
+    assert [len(point.values) for point in path] == list(range(1, len(together) + 1))
+    assert optimized == [Point(), path[-1]]
+
+
+def test_the_first_decision_is_taken_where_several_do_not_compile_together(monkeypatch):
+    trees = AlikeTrees(KernelTrees.load().weights)
+    states = PlanStates(program_of(layers, 256, 256))
+    state = states.state(Point())
+    placements = [a for a in state.actions if a.knob and not a.knob.startswith("flags ")]
+
+    def optimize(point):
+        if len(point.values) > 1:
+            raise HloError("refused")
+        return state._replace(actions=tuple(placements))
+
+    monkeypatch.setattr(states, "state", optimize)
+    path = list(descent(states, trees))
+    first, *others = _promising(state, trees, placements)
+    assert others
+    assert path == [states.after(Point(), first)]
 
 
 def test_a_descent_ends_in_time_and_leaves_out_what_does_not_compile(sorts, trees, monkeypatch):
