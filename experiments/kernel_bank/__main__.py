@@ -116,11 +116,8 @@ def _packed(config: PackConfig) -> str:
 
 def _compared(config: CompareConfig) -> str:
     from experiments.kernel_bank.networks import compared
-    from hlograph.corpus import kernel_times
 
-    learned = kernel_times.load("train", folder=config.data)
-    held_out = kernel_times.load(*config.splits, folder=config.data)
-    result = compared(learned, held_out, config)
+    result = compared(config.times("train"), config.times(*config.splits), config)
     if config.page:
         page, picture = result.page(provenance()["command"])
         write_bytes_atomically(config.page.with_name(f"{picture.name}.svg"), picture.svg())
@@ -131,30 +128,25 @@ def _compared(config: CompareConfig) -> str:
 def _chosen(config: ChooseConfig) -> str:
     from experiments.kernel_bank.choosing import chosen
     from experiments.kernel_bank.origins import origins
-    from hlograph.corpus import kernel_times
 
-    learned = kernel_times.load("train", folder=config.data)
-    validation = kernel_times.load("validation", folder=config.data)
-    kernels = chosen(learned, validation, origins(), config)
+    kernels = chosen(config.times("train"), config.times("validation"), origins(), config)
     write_text_atomically(config.out, "".join(f"{kernel.digest}\n" for kernel in kernels))
     return f"{len(kernels):,} kernels are in {config.out}"
 
 
 def _curve(config: CurveConfig) -> str:
     from experiments.kernel_bank.choosing import curve
-    from hlograph.corpus import kernel_times
 
-    learned = kernel_times.load("train", folder=config.data)
-    validation = kernel_times.load("validation", folder=config.data)
-    return curve(learned, validation, kernel_times.load(*config.splits, folder=config.data), config)
+    learned, validation = config.times("train"), config.times("validation")
+    return curve(learned, validation, config.times(*config.splits), config)
 
 
 def _in_context(config: ContextConfig) -> str:
     from experiments.kernel_bank.context import context_table, in_context
-    from hlograph.corpus import kernel_times, plan_times
+    from hlograph.corpus import plan_times
 
     programs = plan_times.load(folder=config.programs)
-    return context_table(in_context(kernel_times.load(folder=config.data), programs))
+    return context_table(in_context(config.times(), programs))
 
 
 if __name__ == "__main__":

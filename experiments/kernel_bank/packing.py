@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from experiments.cost_model.plan_times.packing import halves_apart, short
@@ -32,7 +32,7 @@ is that of Gebru et al. 2021 ("Datasheets for datasets").
 | --- | --- | --- | --- | --- | --- |
 {splits}
 
-{texts:,} distinct kernels came of them; {bytes:.1f} MB.
+{texts:,} distinct kernels came of them; {bytes:.1f} MB.{both}
 
 ```python
 from hlograph.corpus import kernel_times
@@ -201,7 +201,28 @@ def datasheet(packed: Packed, commands: Sequence[str]) -> str:
         turns=max(len(variant.warm) for variant in variants),
         colds=max(len(variant.cold) for variant in variants),
         noise=median(halves_apart(variant.warm) for variant in variants),
+        both=_both_sets(packed.measured),
         busy=sum(kernel.load > _LOADED for kernel in packed.measured) / len(packed.measured),
+    )
+
+
+def _both_sets(kernels: Sequence[MeasuredKernel]) -> str:
+    """Returns how kernels compare that were timed with AVX2 and with AVX-512; empty if none was."""
+    narrow, wide = (
+        {
+            (kernel.origin, json.dumps(kernel.change, sort_keys=True)): kernel.variants[0].seconds
+            for kernel in kernels
+            if kernel.isa == isa
+        }
+        for isa in ("avx2", "avx512")
+    )
+    ratios = [narrow[key] / wide[key] for key in narrow.keys() & wide.keys()]
+    if not ratios:
+        return ""
+    low, middle, high = quantiles(ratios, n=20)[0], median(ratios), quantiles(ratios, n=20)[-1]
+    return (
+        f" {len(ratios):,} kernels were timed with AVX2 and with\nAVX-512, and with AVX2 they take "
+        f"{middle:.2f} times as long (the middle 90 %: {low:.2f} to {high:.2f})."
     )
 
 

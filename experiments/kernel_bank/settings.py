@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
-from hlograph.corpus.kernel_times import Split
+from hlograph.corpus import kernel_times
+from hlograph.corpus.kernel_times import KernelTimes, Split
 from models.config import CostModelConfig
 
 
@@ -54,8 +55,27 @@ class PackConfig:
     """Folder of the data set."""
 
 
-@dataclass(frozen=True)
-class CompareConfig:
+@dataclass(frozen=True, kw_only=True)
+class BankConfig:
+    """Says which kernels of which data set are read."""
+
+    data: Path | None = None
+    """Folder of the data set; None takes the one of the corpus."""
+    isa: str | None = None
+    """Instruction set of the kernels, such as avx512, because times of several do not mix; None
+    takes that of most kernels."""
+
+    def times(self, *splits: Split) -> KernelTimes:
+        """Returns the kernels of splits; none takes all.
+
+        Raises:
+            HloError: There is no data set, or it has no kernels of the instruction set.
+        """
+        return kernel_times.load(*splits, folder=self.data).of_instruction_set(self.isa)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig(BankConfig):
     """Compares models on kernels of held-out families: baselines, trees, and networks.
 
     The order of the variants of a kernel is compared by Kendall's tau, and by how much slower than
@@ -63,8 +83,6 @@ class CompareConfig:
     percentiles. Trees and networks learn from the train split first.
     """
 
-    data: Path | None = None
-    """Folder of the data set; None takes the one of the corpus."""
     splits: tuple[Split, ...] = ("validation",)
     """Splits to compare on."""
     seeds: tuple[int, ...] = (0, 1, 2)
@@ -83,8 +101,8 @@ class CompareConfig:
     """Shape of the networks."""
 
 
-@dataclass(frozen=True)
-class ChooseConfig:
+@dataclass(frozen=True, kw_only=True)
+class ChooseConfig(BankConfig):
     """Chooses the kernels to measure next, for ``record --chosen``.
 
     Networks learn from the train split. Kernels are worth the more, the more the networks
@@ -94,8 +112,6 @@ class ChooseConfig:
 
     out: Path
     """File to write, with a line for each kernel."""
-    data: Path | None = None
-    """Folder of the data set; None takes the one of the corpus."""
     kernels: int = 1000
     """Number of kernels."""
     seeds: tuple[int, ...] = (0, 1, 2)
@@ -106,8 +122,8 @@ class ChooseConfig:
     """Shape of the networks."""
 
 
-@dataclass(frozen=True)
-class CurveConfig:
+@dataclass(frozen=True, kw_only=True)
+class CurveConfig(BankConfig):
     """Shows how much more is learned from kernels that were chosen than from random ones.
 
     The kernels are those of the train split, as if they were measured in rounds, each with as many
@@ -115,8 +131,6 @@ class CurveConfig:
     it brought.
     """
 
-    data: Path | None = None
-    """Folder of the data set; None takes the one of the corpus."""
     splits: tuple[Split, ...] = ("test",)
     """Splits to compare on."""
     seeds: tuple[int, ...] = (0, 1)
@@ -127,8 +141,8 @@ class CurveConfig:
     """Shape of the networks."""
 
 
-@dataclass(frozen=True)
-class ContextConfig:
+@dataclass(frozen=True, kw_only=True)
+class ContextConfig(BankConfig):
     """Shows how much longer kernels take within their programs than alone.
 
     Those count whose text is the same. Plans of programs that were timed on the machine of the bank
@@ -137,5 +151,3 @@ class ContextConfig:
 
     programs: Path
     """Folder of a data set of plan times."""
-    data: Path | None = None
-    """Folder of the bank's data set; None takes the one of the corpus."""

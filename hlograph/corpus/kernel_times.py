@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -17,6 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hlograph.corpus.json_lines import load_splits
 from hlograph.corpus.plan_times import RunKernel
+from hlograph.errors import HloError
 from hlograph.storage.locations import Location
 
 Split: TypeAlias = Literal["train", "validation", "test"]
@@ -135,6 +137,24 @@ class KernelTimes:
 
     kernels: Sequence[str]
     measured: Sequence[MeasuredKernel]
+
+    def of_instruction_set(self, isa: str | None = None) -> KernelTimes:
+        """Returns the kernels of one instruction set, because times of several do not mix.
+
+        Args:
+            isa: The instruction set, such as ``avx512``; None takes that of most kernels.
+
+        Raises:
+            HloError: There are no kernels of it.
+        """
+        counts = Counter(kernel.isa for kernel in self.measured)
+        if isa is None and counts:
+            ((isa, _),) = counts.most_common(1)
+        measured = [kernel for kernel in self.measured if kernel.isa == isa]
+        if not measured:
+            found = ", ".join(sorted(counts)) or "none"
+            raise HloError(f"expected kernels of the instruction set {isa}, found {found}")
+        return KernelTimes(self.kernels, measured)
 
 
 def load(*splits: Split, folder: Location | None = None) -> KernelTimes:

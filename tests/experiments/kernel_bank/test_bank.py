@@ -104,6 +104,29 @@ def test_nothing_is_packed_of_nothing(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def test_kernels_of_two_instruction_sets_are_compared_in_the_datasheet(bank, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "made.json").write_text((bank[0] / "made.json").read_text())
+    sets = {"avx2": 3.0, "avx512": 1.0}
+    lines = [
+        recording
+        | {"isa": isa, "machine": isa}
+        | {
+            "variants": [
+                v | {"warm": [factor * s for s in v["warm"]]} for v in recording["variants"]
+            ]
+        }
+        for isa, factor in sets.items()
+        for recording in recordings(bank[0])
+    ]
+    (folder / "recordings.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["pack", "--folders", str(folder), "--out", str(tmp_path / "out")]) == 0
+    sheet = (tmp_path / "out" / "README.md").read_text()
+    assert "3 kernels were timed with AVX2" in sheet
+    assert "they take 3.00 times as long (the middle 90 %: 3.00 to 3.00)" in sheet
+
+
 def test_kernels_that_became_held_out_ones_are_not_packed(bank, tmp_path):
     (recording, *_) = [r for r in recordings(bank[0]) if r["split"] == "test"]
     folder = tmp_path / "runs"
