@@ -1,18 +1,13 @@
-"""Measures predictions of the learned models beside compilations, and beside torch."""
+"""Measures predictions of the trees of kernels beside compilations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-
-import numpy as np
-import torch
 
 from benchmarks.results import Aim, Figure
 from benchmarks.settings import Settings
 from benchmarks.timing import Call, interleaved, tracked
-from experiments.cost_model.examples import TableColumns
-from experiments.cost_model.model import new_model, weights_of
 from hlograph import corpus
 from hlograph.decisions.plan_states import PlanStates
 from hlograph.decisions.predicted_gains import descended, log_ratios
@@ -22,29 +17,24 @@ from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_inputs import kernel_inputs
 from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
 from hlograph.profiling.kernel_trees import KernelTrees
-from hlograph.profiling.learned_seconds import LearnedKernels
-from hlograph.profiling.learned_weights import LearnedWeights
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.reading.parsers import parse_text
-from models.config import CostModelConfig
-from models.cost_model import CostModel
 
 TITLE = "Predictions of the cost model"
 _COMPILE, _LIST = "compilation by jaxlib", "kernels listed"
-_NEW, _TORCH = "prediction, new kernels", "the same network by torch, new kernels"
+_NEW = "prediction, new kernels"
 _KNOWN, _HUNDRED = "prediction, known kernels", "prediction, 100 known kernels"
 # Of all distinct kernels, shown for one.
 _PARSE, _INPUTS = "a new kernel: XLA's parser", "a new kernel: its inputs"
 _ONE = "a new kernel: prediction"
 # All gains of the default, and the plan that follows from them, with XLA's optimizations.
-_GAINS, _PLAN = "gains of all decisions by trees, known kernels", "a plan without a measurement"
+_GAINS, _PLAN = "gains of all decisions, known kernels", "a plan without a measurement"
 _MANY = 100
 _PLAN_AIMS = {300: 500.0, 1_000: 3_000.0}
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Measures the parts of a prediction, and a compilation, for programs of some sizes."""
-    torch.set_num_threads(settings.threads)
     for size in tracked(settings.learning_sizes):
         yield from _figures(size, settings)
 
@@ -59,21 +49,18 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
     kernels = _kernels(program)
     texts = list(dict.fromkeys(kernel.text for kernel in kernels))
     modules = [text.encode() for text in texts if text.startswith("HloModule")]
-    model, weights = _network()
-    known = LearnedKernels(weights)
-    known(kernels, {})
     hundred = [kernels[number % len(kernels)] for number in range(_MANY)]
     trees = KernelTrees.load()
+    trees(kernels, {})
     default = PlanStates(program).state(Point())
     calls = {
         _COMPILE: Call(lambda _: compile_program(program, Plan())),
         _LIST: Call(lambda _: _kernels(program)),
         _PARSE: Call(lambda _: [parse_text(module) for module in modules]),
         _INPUTS: Call(lambda _: [kernel_inputs(text) for text in texts]),
-        _NEW: Call(lambda predict: predict(kernels, {}), lambda: LearnedKernels(weights)),
-        _TORCH: Call(lambda _: _by_torch(model, texts)),
-        _KNOWN: Call(lambda _: known(kernels, {}), number=10),
-        _HUNDRED: Call(lambda _: known(hundred, {}), number=10),
+        _NEW: Call(lambda new: new(kernels, {}), KernelTrees.load),
+        _KNOWN: Call(lambda _: trees(kernels, {}), number=10),
+        _HUNDRED: Call(lambda _: trees(hundred, {}), number=10),
         _GAINS: Call(lambda _: log_ratios(default, trees, default.actions)),
         _PLAN: Call(lambda new: descended(PlanStates(program), new), KernelTrees.load),
     }
@@ -86,27 +73,7 @@ def _figures(size: int, settings: Settings) -> Iterator[Figure]:
         yield Figure.of(row, timings.column, seconds, "µs", aim)
     yield timings.ms(_GAINS, _GAINS)
     yield timings.ms(_PLAN, _PLAN, Aim(_PLAN_AIMS[size]) if size in _PLAN_AIMS else None)
-    yield timings.times(f"{_TORCH} / {_NEW}", _TORCH, _NEW)
     yield timings.times(f"{_LIST} / {_COMPILE}", _LIST, _COMPILE)
-
-
-@cache
-def _network() -> tuple[CostModel, LearnedWeights]:
-    """Returns a network with random parameters, of the usual shape, for torch and without it."""
-    columns = TableColumns(LearnedKernels.load().weights.flags)
-    model = new_model(columns, CostModelConfig()).eval()
-    return model, weights_of(model, columns)
-
-
-@torch.inference_mode()
-def _by_torch(model: CostModel, texts: Sequence[str]) -> list[float]:
-    inputs = [kernel_inputs(text) for text in texts]
-    states = model.encoder.store()
-    states.add(inputs)
-    numbers = torch.from_numpy(np.stack([kernel.numbers for kernel in inputs]))
-    vectors = model.kernel_vectors(states, numbers, torch.arange(len(inputs)))
-    flags = torch.zeros(len(inputs), model.flags.in_features)
-    return model.log_seconds(vectors, numbers, flags).exp()[:, 0].tolist()
 
 
 @cache

@@ -81,7 +81,8 @@ class TuningEnv(DecisionEnv[PlanState]):
             training split of the corpus. Modules are read when they are first chosen.
         numerics: Class of the results: ``"exact"``, ``"close"`` or ``"fast"``.
         predict: Predicts the time of a plan from its kernels; see
-            ``hlograph.profiling.kernel_seconds``. None takes rates of work.
+            ``hlograph.profiling.kernel_seconds``. None takes the trees that come with hlograph,
+            which also predict what each decision brings.
         max_offers: Largest number of decisions that are offered in one state.
         kinds: Kinds of actions, of ``hlograph.decisions.plan_states.action_kinds()``, in the order
             of their numbers; None is all.

@@ -141,7 +141,6 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from experiments.cost_model.comparison import CostModelComparison
     from experiments.cost_model.decided import decided_table, seconds_table
     from experiments.cost_model.examples import load_data
-    from experiments.cost_model.model import new_model, weights_of
     from hlograph.corpus import plan_times
     from hlograph.errors import MissingExtraError
     from hlograph.profiling.kernel_seconds import RatedKernels
@@ -149,13 +148,13 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
 
     if config.bank is not None:
         MissingExtraError.check("paper", "lightgbm")  # before the training of networks
-    data = load_data(config.data, config.learn_from, config.bank, config.splits, config.decided)
-    weights_of(new_model(data.columns, config.model), data.columns)  # fails before the training
+    data = load_data(
+        config.data, config.learn_from, config.bank, config.splits, config.decided, config.isa
+    )
     comparison = CostModelComparison(data, config.model)
     save_provenance(config, folder)
     for seed in config.seeds:
-        model = comparison.trained(config.training, seed)
-        weights_of(model, data.columns).save(folder / f"cost-model-seed{seed}.weights")
+        comparison.trained(config.training, seed)
         write_text_atomically(folder / "cost-model.md", comparison.page())
     if config.bank is not None:
         grown = comparison.grown(config.trees)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.cost_model.examples import Data, Kernels, ProgramExamples, schema
-from experiments.cost_model.model import new_model
 from experiments.cost_model.ranking import (
     BYTES,
     FLOPS,
@@ -20,7 +19,7 @@ from experiments.cost_model.ranking import (
     ranking,
 )
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
-from experiments.cost_model.training import train
+from experiments.cost_model.training import new_model, train
 from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.results import markdown_table
 from hlograph.corpus.plan_times import PlanTime
@@ -140,8 +139,8 @@ class CostModelComparison:
         torch.manual_seed(seed)
         model = new_model(data.columns, shape)
         train(model, kernels, data, config, seed)
-        predicted = [_predicted(model, kernels, data.flags, program) for program in data.held_out]
-        self._add(f"cost model, seed {seed}", predicted)
+        predicted = [network_seconds(model, kernels, data, program) for program in data.held_out]
+        self._add(f"network, seed {seed}", predicted)
         return model
 
     def grown(self, config: TreesConfig, seed: int = 0) -> KernelTreeWeights:
@@ -197,10 +196,11 @@ class CostModelComparison:
 
 
 @torch.inference_mode()
-def _predicted(
-    model: CostModel, kernels: Kernels, flags: torch.Tensor, program: ProgramExamples
+def network_seconds(
+    model: CostModel, kernels: Kernels, data: Data, program: ProgramExamples
 ) -> NDArray[np.float64]:
-    seconds, _ = model.of_batch(kernels.states, kernels.numbers, flags, program.batch)
+    """Returns the logarithms of the predicted seconds of a program's plans, float64 ``[P]``."""
+    seconds, _ = model.of_batch(kernels.states, kernels.numbers, data.flags, program.batch)
     return model.plans(seconds, program.batch, "within").double().numpy()
 
 

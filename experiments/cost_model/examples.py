@@ -315,6 +315,7 @@ def load_data(
     bank: Path | None = None,
     compare_on: Sequence[plan_times.Split] = ("validation", "test"),
     decided: Path | None = None,
+    isa: str | None = None,
 ) -> Data:
     """Loads the data set of plan times as examples.
 
@@ -325,13 +326,16 @@ def load_data(
         compare_on: Splits to compare models on.
         decided: Folder of plans that differ by one decision, whose train split is learned from,
             too.
+        isa: Instruction set of the kernels of the bank; None takes that of most.
 
     Raises:
-        HloError: There is no data set.
+        HloError: There is no data set, or the bank has no kernels of that instruction set.
     """
     learned = plan_times.load(*learn_from, folder=folder)
     others = plan_times.load(*compare_on, folder=folder)
-    alone = kernel_times.load("train", folder=bank) if bank else KernelTimes((), ())
+    alone = KernelTimes((), ())
+    if bank:
+        alone = kernel_times.load("train", folder=bank).of_instruction_set(isa)
     single = plan_times.load("train", folder=decided) if decided else PlanTimes((), ())
     tables = Tables.of(
         (*learned.plans, *single.plans), alone.measured, words_of_decided(single.plans)

@@ -125,11 +125,11 @@ class TrainCostModelConfig:
     """Trains the cost model, and compares it with others on families that it has not seen.
 
     It learns from the train split of the data set of plan times, and is compared on validation and
-    test. Each seed's model is saved. With --bank, trees are grown, too.
+    test. With --bank, trees are grown, too, and saved.
     """
 
     seeds: tuple[int, ...] = (0,)
-    """Seeds; each trains a model. None trains none."""
+    """Seeds; each trains a network. None trains none."""
     data: Path | None = None
     """Folder of the data set; None takes the one of the corpus."""
     learn_from: tuple[LearningSplit, ...] = ("train",)
@@ -138,6 +138,8 @@ class TrainCostModelConfig:
     """Splits to compare on."""
     bank: Path | None = None
     """Folder of a bank of kernels, of which the train split is learned from, too."""
+    isa: str | None = None
+    """Instruction set of the kernels of the bank, such as avx512; None takes that of most."""
     decided: Path | None = None
     """Folder of plans that differ by one decision (record --alone), whose train split is learned
     from, too. Trees learn from it what decisions bring within programs."""

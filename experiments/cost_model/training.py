@@ -10,9 +10,21 @@ from torch import Tensor
 from torch.nn.functional import smooth_l1_loss
 from tqdm import tqdm
 
-from experiments.cost_model.examples import Alone, Data, Kernels, ProgramExamples, Rows
+from experiments.cost_model.examples import (
+    Alone,
+    Data,
+    Kernels,
+    ProgramExamples,
+    Rows,
+    TableColumns,
+    schema,
+)
 from experiments.cost_model.settings import TrainingConfig
+from hlograph.profiling.kernel_inputs import NUMBERS, number_names
+from models.config import CostModelConfig
 from models.cost_model import CostModel, PlanBatch
+
+_PRIOR = "log_alone"
 
 
 class Batch(NamedTuple):
@@ -67,6 +79,23 @@ class Batch(NamedTuple):
             torch.cat([program.log_ratios for program in programs]),
             Alone(*map(torch.cat, zip(*alone, strict=True))) if alone else None,
         )
+
+
+def new_model(columns: TableColumns, config: CostModelConfig) -> CostModel:
+    """Returns a network with random parameters, for kernels as ``kernel_inputs`` makes them.
+
+    Args:
+        columns: Columns of its tables.
+        config: Its shape.
+    """
+    return CostModel(
+        schema(),
+        len(number_names()),
+        len(columns.flags),
+        NUMBERS.index(_PRIOR),
+        config,
+        len(columns.decisions),
+    )
 
 
 def train(

@@ -1,4 +1,4 @@
-"""Draws of kernels: changes of their sizes, types and layouts, towards a run time."""
+"""Draws of kernels and programs: changes of sizes, types and layouts, towards a run time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from random import Random
 from typing import NamedTuple
 
-from experiments.kernel_bank.sources import Change, changed, source_of
+from experiments.kernel_bank.sources import Change, changed, source_of, without_layouts
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import dtype_of
 from hlograph.execution.rates import default_rates
@@ -60,6 +60,21 @@ def draw(kernel: str, number: int, seed: int) -> Draw:
         _check(as_it_is, seconds)
         return Draw(as_it_is, Change())
     return _changed(source, seconds, Random(f"{seed} {number} {kernel}"))
+
+
+def draw_program(program: Module, number: int, seed: int) -> Module:
+    """Returns a program that was changed at random, as ``draw`` changes kernels.
+
+    Args:
+        program: The program, before XLA's optimizations.
+        number: Number of the draw.
+        seed: Seed of the draws.
+
+    Raises:
+        HloError: No change that was drawn fits the program.
+    """
+    source = without_layouts(program)
+    return _changed(source, program.seconds(), Random(f"{seed} {number} {source}")).module
 
 
 def _changed(source: ModuleText, seconds: float, random: Random) -> Draw:

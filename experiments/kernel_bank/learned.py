@@ -21,9 +21,8 @@ from experiments.cost_model.examples import (
     alone_examples,
     moved,
 )
-from experiments.cost_model.model import new_model
 from experiments.cost_model.settings import TrainingConfig
-from experiments.cost_model.training import Batch, log_gains, train
+from experiments.cost_model.training import Batch, log_gains, new_model, train
 from experiments.cost_model.trees import by_program
 from hlograph.corpus.kernel_times import KernelTimes
 from hlograph.profiling.kernel_inputs import kernel_inputs

@@ -79,7 +79,12 @@ def source_of(kernel: str) -> ModuleText:
     text, _ = without_optimizations(str(module))
     flat = Module.from_text(text)
     flat.run("call-inliner")
-    source = ModuleText.parse(flat.to_text())
+    return without_layouts(flat)
+
+
+def without_layouts(program: Module) -> ModuleText:
+    """Returns the text of a program whose arrays have no layouts, so that sizes may change."""
+    source = ModuleText.parse(program.to_text())
     source.header = _HEADER
     for _, op in source.instructions():
         op.shape = _LAYOUT.sub("", op.shape)

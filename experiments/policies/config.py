@@ -28,7 +28,7 @@ RewriteReward = Literal["op-count-drop", "log-drop", "cost-drop", "run-time", "f
 Preset = Literal["quick", "full"]
 Workers = Literal["processes", "ray", "in-process"]
 PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning", "tuning_counts"]
-Times = Literal["learned", "rates"]
+Times = Literal["trees", "rates"]
 Sampling = Literal["uniform", "shortfall"]
 
 
@@ -262,9 +262,12 @@ class TuningTrainConfig(PointerTrainConfig):
     """Benchmarks with more instructions are left out of training."""
     test_op_limit: int = 1_200
     """Held-out benchmarks with more instructions are left out of the evaluation."""
-    times: Times = "learned"
-    """Prediction of times that the reward is the drop of: by the cost model that comes with the
-    project, or by rates of work."""
+    scaled: int = 9
+    """Draws of each training benchmark in other sizes, which are trained on, too. They are written
+    to the folder of the run, which all workers read; those that XLA refuses are left out."""
+    times: Times = "trees"
+    """Prediction of times that the reward is the drop of: by the trees that come with hlograph,
+    which also predict what each decision brings, or by rates of work."""
     max_offers: int = 96
     """Largest number of decisions that are offered in one state."""
     decisions: tuple[str, ...] = ()

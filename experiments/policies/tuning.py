@@ -23,7 +23,7 @@ from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
-from hlograph.profiling.learned_seconds import LearnedKernels
+from hlograph.profiling.kernel_trees import shipped_trees
 from models.pointer import StateWithActions
 
 COSTS = ("flops", "transcendentals", "bytes_accessed")
@@ -35,7 +35,7 @@ _PLACES = PLAN_FEATURES.index("log_places")
 @cache
 def predictor(times: Times) -> PredictTime:
     """Returns the prediction of times of that name, the same one for all of a process."""
-    return LearnedKernels.load() if times == "learned" else RatedKernels()
+    return shipped_trees() if times == "trees" else RatedKernels()
 
 
 class TuningKind(PolicyKind[TuningTrainConfig]):

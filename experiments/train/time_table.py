@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from envs.rewards import LogDrop
@@ -18,6 +19,7 @@ from experiments.train.measured_plans import (
     PredictTimes,
     measured_scalars,
 )
+from experiments.train.scaled_programs import scaled_programs
 from experiments.workers.collecting import TrainingEpisode
 from experiments.workers.task_runner import Iteration, TaskRunner
 from hlograph.execution.bootstrap import bootstrap_interval
@@ -44,7 +46,14 @@ class TimeTable(FinalTable):
         self._plans = MeasuredPlans(folder)
 
     def prepare(self, splits: Splits, runner: TaskRunner) -> Splits:
-        """See ``FinalTable.prepare``. Leaves out what jaxlib does not compile."""
+        """See ``FinalTable.prepare``. Adds training programs in other sizes, if settings say so.
+
+        What jaxlib does not compile is left out.
+        """
+        config = runner.config
+        assert isinstance(config, TuningTrainConfig)
+        scaled = scaled_programs(splits.train, config.scaled, config.seed, self.folder / "scaled")
+        splits = replace(splits, train=[*splits.train, *scaled])
         times = runner.measured(splits.all, PredictTimes, "predicting the benchmarks")
         self.measure = Measure("predicted_time", times)
         return without(splits, times)

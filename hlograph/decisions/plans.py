@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState, action_kinds
+from hlograph.decisions.predicted_gains import log_ratios
 from hlograph.decisions.process import (
     Action,
     ActionTable,
@@ -29,16 +30,18 @@ from hlograph.isolation.quarantine import Quarantine
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictTime
+from hlograph.profiling.kernel_trees import KernelTrees, shipped_trees
 
-PLAN_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved")
+PLAN_FEATURES: tuple[str, ...] = ("kind", "share", "log_places", "saved", "gain")
 """Features of an action. ``kind`` is the number of its kind in ``kind_numbers``; ``share`` is the
-share of the predicted time that it is about; places are log2(1 + x) / 4; ``saved`` is the predicted
-log ratio of rules, from -4 to 4."""
+share of the predicted time that it is about; places are log2(1 + x) / 4; ``saved`` is the log ratio
+that rates predict of rules, ``gain`` the one that trees predict of all actions, from -4 to 4."""
 
 ROLES: tuple[str, ...] = ("touched",)
 """Role of a node in an action, which is about it."""
 
 _KEPT = 64  # programs with their states
+_MOST_GAIN = 4.0
 
 
 class PlanState(State):
@@ -88,7 +91,8 @@ class PlanProcess(Process[PlanState]):
 
     Args:
         numerics: Class of the results: ``"exact"``, ``"close"`` or ``"fast"``.
-        predict: Predicts the time of a plan from its kernels; None takes rates of work.
+        predict: Predicts the time of a plan from its kernels; None takes the trees that come with
+            hlograph. Other predictions than trees leave the feature ``gain`` at 0.
         kinds: Kinds of actions, of ``action_kinds()``, in the order of their numbers; None is all.
         limit: Largest number of actions of a state, without stopping.
         program: The states of the only program, which the caller goes on to use; None makes them
@@ -116,7 +120,8 @@ class PlanProcess(Process[PlanState]):
             raise ValueError(f"expected room for at least 1 action, got {limit}")
         self.kinds, self.limit, self.num_actions = kind_numbers(kinds), limit, limit + 1
         self._numerics: Numerics = numerics
-        self._predict, self._program = predict, program
+        self._predict = shipped_trees() if predict is None else predict
+        self._program = program
 
     def start(self, benchmark: NamedModule) -> LivePlan:
         """Returns a new live module of a program as jaxlib optimizes it by default."""
@@ -171,8 +176,14 @@ class PlanProcess(Process[PlanState]):
     def table(self, player: LiveModule[PlanState]) -> ActionTable:
         """Returns the actions in arrays, with the nodes in the roles ``ROLES``."""
         graph, offered = player.module.graph(), player.state.offered
-        rows = features(offered, self.kinds)
+        rows = features(offered, self.kinds, self._gains(player.state))
         return ActionTable(graph_features(graph), rows, links(offered, graph))
+
+    def _gains(self, state: PlanState) -> NDArray[np.float64]:
+        """Returns the log ratios that trees predict of the offered actions."""
+        if isinstance(self._predict, KernelTrees):
+            return log_ratios(state.at, self._predict, state.offered)
+        return np.zeros(len(state.offered))
 
     def _after(self, player: LiveModule[PlanState], action: int) -> Step[PlanState]:
         return self._take(player, player.state.offered[action])
@@ -194,7 +205,7 @@ class PlanProcess(Process[PlanState]):
 
 
 @lru_cache(maxsize=_KEPT)
-def _program(benchmark: NamedModule, numerics: Numerics, predict: PredictTime | None) -> PlanStates:
+def _program(benchmark: NamedModule, numerics: Numerics, predict: PredictTime) -> PlanStates:
     # Episodes share the states of a program, which take long to make.
     return PlanStates(Program.of(benchmark.load()), numerics, predict)
 
@@ -231,14 +242,20 @@ def chosen(actions: Sequence[PlanAction], limit: int) -> list[PlanAction]:
     return [actions[number] for number in sorted(sorted(range(len(actions)), key=worth)[:limit])]
 
 
-def features(actions: Sequence[PlanAction], numbers: Mapping[str, int]) -> NDArray[np.float32]:
+def features(
+    actions: Sequence[PlanAction], numbers: Mapping[str, int], gains: NDArray[np.float64]
+) -> NDArray[np.float32]:
     """Returns features of actions, float32 ``[len(actions), len(PLAN_FEATURES)]``.
 
     Args:
         actions: The actions.
         numbers: Numbers of their kinds.
+        gains: float64 ``[len(actions)]``, predicted log ratios.
     """
-    rows = [(numbers[each.kind], each.share, each.log_places, each.log_ratio) for each in actions]
+    rows = [
+        (numbers[each.kind], each.share, each.log_places, each.log_ratio, gain)
+        for each, gain in zip(actions, gains.clip(-_MOST_GAIN, _MOST_GAIN), strict=True)
+    ]
     return np.array(rows, np.float32).reshape(-1, len(PLAN_FEATURES))
 
 

@@ -10,8 +10,10 @@ predictions do not need (docs/cost-model.md).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -19,15 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph._native import graphs
+from hlograph.errors import DamagedFileError
 from hlograph.plans.flags import FlagValue
 from hlograph.profiling.kernel_inputs import NODE_IDS, NUMBERS, inputs_of_kernels, number_names
 from hlograph.profiling.kernel_modules import KernelModule
-from hlograph.profiling.kernel_predictor import KernelPredictor
+from hlograph.profiling.kernel_seconds import PredictedTime
 from hlograph.profiling.plan_words import decision_words, flag_words, word_table
 from hlograph.storage.array_file import read_arrays, write_arrays
 from hlograph.storage.machine import Machine
 
 Floats, Words = NDArray[np.float64], NDArray[np.float32]
+
+SHIPPED = Path(__file__).with_name("kernel_trees.weights")
+"""The file of the trees that come with hlograph."""
 
 _KIND, _VERSION = "kernel-trees", 4
 
@@ -223,38 +229,67 @@ class KernelTreeWeights:
             )
 
 
-class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
-    """Predicts each kernel by numbers about it, its opcodes, and flags.
+class KernelTrees:
+    """Predicts each kernel by numbers about it, its opcodes, and flags; a plan as their sum.
+
+    Such an object is a ``PredictTime``. It looks at each distinct kernel once, and keeps what it
+    has seen. A prediction does not depend on those before it. Threads may share one; a copy has
+    seen nothing yet.
 
     Args:
         weights: The trees.
+
+    Attributes:
+        weights: The same.
 
     Raises:
         ValueError: They know kernels by other names than this hlograph.
     """
 
-    shipped = Path(__file__).with_name("kernel_trees.weights")
-    advice = "grow others: python -m experiments.cost_model train --bank FOLDER"
-
     def __init__(self, weights: KernelTreeWeights) -> None:
         if weights.features != feature_names():
             raise ValueError("they know kernels by other features than this hlograph")
-        super().__init__(weights)
+        self.weights = weights
         width = len(weights.features)
         self._seconds = TreeSum(weights.seconds, width + len(weights.flags) + 1)
         self._gains = TreeSum(weights.gains, width + _GAIN_COLUMNS + len(weights.decisions))
+        self._seen: dict[str, Floats] = {}
+        self._lock = threading.Lock()
 
     @classmethod
-    def _read(cls, path: Path) -> KernelTreeWeights:
-        return KernelTreeWeights.load(path)
+    def load(cls, path: Path = SHIPPED) -> Self:
+        """Reads trees from a file.
 
-    def _look(self, texts: Sequence[str]) -> Floats:
-        return features_of(texts)
+        Args:
+            path: The file; by default that of the trees which come with hlograph.
 
-    def _log_seconds(self, seen: Sequence[Floats], flags: Mapping[str, FlagValue]) -> Floats:
-        features = np.array(seen)
+        Raises:
+            DamagedFileError: The file is another one, damaged, or of another version of hlograph,
+                such as one with other opcodes.
+            OSError: It cannot be read.
+        """
+        weights = KernelTreeWeights.load(path)
+        try:
+            return cls(weights)
+        except ValueError as error:
+            raise DamagedFileError(
+                f"{path} does not fit this hlograph: {error}. Use the hlograph that wrote it, or "
+                "grow others: python -m experiments.cost_model train --bank FOLDER"
+            ) from error
+
+    def __call__(
+        self, kernels: Sequence[KernelModule], flags: Mapping[str, FlagValue]
+    ) -> PredictedTime:
+        """See ``PredictTime``."""
+        features = self.features(kernels)
         words = word_table([flag_words(flags)] * len(features), self.weights.flags)
-        return log_rated(features) + self._seconds(of_seconds(features, words, alone=False))
+        off = self._seconds(of_seconds(features, words, alone=False))
+        calls = [kernel.calls for kernel in kernels]
+        seconds = np.exp(log_rated(features) + off) * calls
+        return PredictedTime(self.weights.outside + float(seconds.sum()), tuple(seconds.tolist()))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[KernelTreeWeights]]:
+        return type(self), (self.weights,)
 
     def gains(self, kernel: KernelModule, decisions: Sequence[Mapping[str, str]]) -> list[float]:
         """Predicts what decisions about a kernel bring, without compiling them.
@@ -280,7 +315,13 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
         Raises:
             HloParseError: A text is no kernel.
         """
-        return np.array(self._seen(kernels)).reshape(-1, len(feature_names()))
+        texts = [kernel.text for kernel in kernels]
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._seen]
+            if new:
+                self._seen |= zip(new, features_of(new), strict=True)
+        rows = [self._seen[text] for text in texts]
+        return np.array(rows).reshape(-1, len(self.weights.features))
 
     def log_gains(self, rows: Floats) -> Floats:
         """Returns the logarithms of what decisions bring to kernels, float64 ``[N]``.
@@ -289,3 +330,9 @@ class KernelTrees(KernelPredictor[KernelTreeWeights, Floats]):
             rows: Their features, of ``of_gains``.
         """
         return self._gains(rows)
+
+
+@cache
+def shipped_trees() -> KernelTrees:
+    """Returns the trees that come with hlograph, the same ones for all of a process."""
+    return KernelTrees.load()

@@ -1,7 +1,7 @@
 """Files of values with arrays of numpy: arrays, and a header that says what they are.
 
 A file is checked (``hlograph.storage.checked_file``) and holds what ``numpy.savez_compressed``
-writes: each array by its name, such as ``encoder.layers.0.label``, and as ``header`` the other
+writes: each array by its name, such as ``seconds.threshold``, and as ``header`` the other
 values as JSON.
 """
 

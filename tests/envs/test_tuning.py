@@ -9,11 +9,13 @@ from envs import TuningEnv
 from hlograph import Module, UnknownNameError, corpus
 from hlograph.decisions.plan_states import action_kinds
 from hlograph.decisions.plans import PLAN_FEATURES, chosen
+from hlograph.decisions.predicted_gains import log_ratios
 from hlograph.isolation import Quarantine
 from hlograph.measuring.compiled import FinalModule
 from hlograph.plans import Plan, Program, compile_program
 from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernel_seconds import PredictedTime, RatedKernels
+from hlograph.profiling.kernel_trees import shipped_trees
 from hlograph.profiling.optimized_module import OptimizedModule
 from tests.envs.conftest import NETWORK
 
@@ -33,15 +35,16 @@ def of_kind(env: TuningEnv, kind: str) -> int:
     return next(number for number, offer in enumerate(env.offers) if offer.kind == kind)
 
 
-def test_an_episode_by_hand():
-    env = TuningEnv(SORTED, horizon=5)
+@pytest.mark.parametrize("predict", [None, RatedKernels()], ids=["trees", "rates"])
+def test_an_episode_by_hand(predict):
+    env = TuningEnv(SORTED, horizon=5, predict=predict)
     _, info = env.reset(seed=0)
-    rated = RatedKernels()
     program = Program.of(corpus.benchmark(SORTED).load())
 
     def predicted(plan: Plan) -> int:
         compiled = OptimizedModule.of(compile_program(program, plan))
-        return round(1e9 * rated(kernel_modules(compiled), plan.flags).seconds)
+        kernels = kernel_modules(compiled)
+        return round(1e9 * (predict or shipped_trees())(kernels, plan.flags).seconds)
 
     assert info["size"] == info["start_size"] == predicted(Plan())
     assert info["num_offers"] == len(env.offers) == info["action_mask"][:-1].sum()
@@ -75,6 +78,11 @@ def test_observations_link_offers_to_the_nodes_that_they_are_about(env):
     assert row["log_places"] == pytest.approx(np.log2(3) / 4)
     assert 0 < row["share"] <= 1
     assert row["saved"] == 0
+    state = env.unwrapped._current.player.state.at
+    gains = log_ratios(state, shipped_trees(), env.offers)
+    column = observation["candidates"][: len(env.offers), PLAN_FEATURES.index("gain")]
+    np.testing.assert_allclose(column, gains, rtol=1e-6)
+    assert gains.any()
     assert not observation["candidates"][len(env.offers) :].any()
 
 

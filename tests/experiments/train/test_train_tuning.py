@@ -54,6 +54,7 @@ def tiny_tuning_config(**changes) -> TuningTrainConfig:
         validation_count=1,
         test_count=1,
         budget=0.1,
+        scaled=1,
         checkpoint_every=1,
         candidates=ActionConfig(width=8, score_width=8),
         **{name: getattr(like, name) for name in same},

@@ -2,6 +2,9 @@
 
 import copy
 import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +22,7 @@ from hlograph.profiling.kernel_trees import (
     feature_names,
     features_of,
     log_rated,
+    shipped_trees,
 )
 from tests.hlograph.profiling.kernel_texts import modules, texts
 
@@ -151,3 +155,38 @@ def test_trees_of_other_features_and_damaged_files_are_refused(trees, tmp_path):
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.raises(DamagedFileError):
         KernelTrees.load(path)
+
+
+def test_known_flags_matter(trees, texts):
+    usual = trees(modules(texts), {}).kernels
+    assert trees(modules(texts), {"xla_cpu_prefer_vector_width": 512}).kernels != usual
+    assert trees(modules(texts), {"unknown": 1}).kernels == usual
+
+
+def test_a_loop_of_other_kernels_takes_little(trees):
+    assert 0 < trees([KernelModule("while", "while", 1.0)], {}).kernels[0] < 1e-4
+
+
+def test_threads_share_trees(trees, texts):
+    shared = KernelTrees(trees.weights)
+    plans = [modules(texts[first:]) for first in range(0, 60, 10)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda plan: shared(plan, {}), plans))
+    assert found == [trees(plan, {}) for plan in plans]
+    assert shipped_trees() is shipped_trees()
+
+
+PREDICT = """
+import sys
+from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_trees import KernelTrees
+KernelTrees.load()([KernelModule("k", sys.argv[1], 1.0)], {})
+used = ("torch", "jax", "tensorflow", "lightgbm")
+print([name for name in sys.modules if name.split(".")[0] in used])
+"""
+
+
+def test_they_need_neither_torch_nor_jax_nor_lightgbm(texts):
+    command = [sys.executable, "-c", PREDICT, texts[0]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
