@@ -47,9 +47,8 @@ class CostModel(nn.Module):
 
     Args:
         schema: Schema of the kernels' graphs.
-        num_numbers: Number of numbers about a kernel; it may be given more, and leaves them out.
-            The one at ``prior`` is a prediction of the logarithm of its seconds, which the network
-            corrects.
+        num_numbers: Number of numbers about a kernel. The one at ``prior`` is a prediction of the
+            logarithm of its seconds, which the network corrects.
         num_flags: Width of the table of flags.
         prior: Index of that number.
         config: Shape of the network.
@@ -66,7 +65,7 @@ class CostModel(nn.Module):
         num_decisions: int = 0,
     ) -> None:
         super().__init__()
-        self.prior, self.num_numbers = prior, num_numbers
+        self.prior = prior
         self.conditions = config.conditions
         self.encoder = GATEncoder(schema, config.gat)
         width = config.hidden
@@ -88,8 +87,7 @@ class CostModel(nn.Module):
             numbers: float32 ``[len(which), N]``, for these kernels.
             which: int64 ``[D]``, numbers of the graphs.
         """
-        own = self.numbers(numbers[:, : self.num_numbers])
-        return self.vectors(self.encoder(states, which)) + own
+        return self.vectors(self.encoder(states, which)) + self.numbers(numbers)
 
     def log_seconds(self, vectors: Tensor, numbers: Tensor, flags: Tensor) -> Tensor:
         """Predicts one call of kernels, float32 ``[R, len(conditions)]``.

@@ -335,7 +335,8 @@ def load_data(
     others = plan_times.load(*compare_on, folder=folder)
     alone = KernelTimes((), ())
     if bank:
-        alone = kernel_times.load("train", folder=bank).of_instruction_set(isa)
+        alone = kernel_times.load("train", folder=bank)
+        alone = alone.timed_on(alone.usual(isa))
     single = plan_times.load("train", folder=decided) if decided else PlanTimes((), ())
     tables = Tables.of(
         (*learned.plans, *single.plans), alone.measured, words_of_decided(single.plans)

@@ -6,6 +6,7 @@ LightGBM is from Ke et al. 2017, "LightGBM: a highly efficient gradient boosting
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from experiments.cost_model.decided import DecidedExamples, decided_examples
 from experiments.cost_model.examples import Data, ProgramExamples
 from experiments.cost_model.settings import TreesConfig
 from experiments.cost_model.training import Batch
-from hlograph.errors import MissingExtraError
+from hlograph.errors import HloError, MissingExtraError
 from hlograph.profiling.kernel_seconds import OUTSIDE_SECONDS
 from hlograph.profiling.kernel_trees import (
     NO_TREES,
@@ -72,8 +73,28 @@ class TreeLearning:
         parts = [features_of(data.kernels[first : first + _AT_ONCE]) for first in starts]
         self._features = np.concatenate(parts)
 
+    def redrawn(self, seed: int, part: Sequence[int] | None = None) -> TreeLearning:
+        """Returns trees that learn from the same examples, or a part, with another seed.
+
+        Args:
+            seed: Seed of what they draw.
+            part: Numbers of the examples to learn from; None takes all.
+        """
+        other = copy(self)
+        other._seed = seed
+        if part is not None:
+            training = [self.data.training[number] for number in part]
+            other.data = replace(self.data, training=training)
+        return other
+
     def seconds(self) -> Trees:
-        """Grows trees for the factor by which the seconds of kernels by rates are off."""
+        """Grows trees for the factor by which the seconds of kernels by rates are off.
+
+        Raises:
+            HloError: There are no examples to learn from.
+        """
+        if not self.data.training:
+            raise HloError("expected kernels to learn from, got none")
         parts = []
         for examples in filter(None, (self.data.whole, self.data.alone)):
             batch = Batch.of(examples)
@@ -125,6 +146,18 @@ class TreeLearning:
         seconds = np.bincount(plans.plan.numpy(), summands, plans.num_plans)
         outside = 0.0 if batch.alone else OUTSIDE_SECONDS
         return by_program(np.asarray(outside + seconds, np.float64), examples)
+
+    def predicted_alone(self, trees: Trees, texts: Sequence[str]) -> Floats:
+        """Returns the predicted seconds of other kernels alone, without flags.
+
+        Args:
+            trees: The trees.
+            texts: HLO texts (``hlograph.profiling.kernel_modules``).
+        """
+        features = features_of(texts)
+        no_flags = np.zeros((len(texts), len(self.data.columns.flags)), np.float32)
+        rows = of_seconds(features, no_flags, alone=True)
+        return np.exp(log_rated(features) + TreeSum(trees, rows.shape[1])(rows))
 
     def predicted_gains(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
         """Returns the predicted seconds of the variants of each example in those of the default."""

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -28,6 +28,7 @@ CONFIG = "config.json"
 """File of the run's settings."""
 CONFIG_KIND, CONFIG_VERSION = "run settings", 2
 LOCK = ".lock"
+_MADE = "made.json"
 
 
 class RunFolderError(Exception):
@@ -148,20 +149,33 @@ def run_in_folder(name: str, out: Path | None, work: Callable[[Path], list[str]]
 
 
 def save_provenance(config: "DataclassInstance", folder: Path) -> None:
-    """Writes the settings, versions, commit and machine of a run beside its results."""
+    """Writes the settings, versions, commit and machine of a run beside its results.
+
+    Those of the starts before, of a run that goes on, are kept as ``before``.
+    """
     from hlograph.storage.machine import machine
     from hlograph.storage.provenance import provenance
 
     made = provenance() | {"settings": {k: str(v) for k, v in asdict(config).items()}}
     made |= {"machine": machine().to_json()}
-    write_text_atomically(folder / "made.json", json.dumps(made, indent=2) + "\n")
+    path = folder / _MADE
+    if path.exists():
+        last = json.loads(path.read_text())
+        made["before"] = [*last.pop("before", []), last]
+    write_text_atomically(path, json.dumps(made, indent=2) + "\n")
 
 
 def published_provenance(folder: Path) -> dict[str, Any]:
     """Returns what ``save_provenance`` wrote, without the path of the folder on this machine."""
-    text = (folder / "made.json").read_text()
+    made = json.loads((folder / _MADE).read_text())
+    before = made.pop("before", [])
+    published = _without_path(made, folder)
+    return published | ({"before": [_without_path(s, folder) for s in before]} if before else {})
+
+
+def _without_path(made: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     # The folder may have been recorded by another path than it has now.
-    recorded = json.loads(text).get("settings", {}).get("out", "None")
+    recorded, text = made.get("settings", {}).get("out", "None"), json.dumps(made)
     for path in sorted({str(folder), recorded} - {"None"}, key=len, reverse=True):
         text = text.replace(path, folder.name)
     return json.loads(text)

@@ -1,4 +1,4 @@
-"""Choice of the kernels to measure next: where networks disagree, of kinds that they get wrong."""
+"""Choice of the kernels to measure next: where trees disagree, of kinds that they get wrong."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from statistics import fmean
 import numpy as np
 
 from experiments.cost_model.ranking import interval_of_mean
+from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.comparison import errors, of_families
-from experiments.kernel_bank.learned import BankLearning, Network, Predicted
+from experiments.kernel_bank.learned import Predicted, bank_data
 from experiments.kernel_bank.networks import doubts, ensemble
 from experiments.kernel_bank.origins import Origin, opcodes_of
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.profiling.kernel_trees import Trees
 
 _ROUNDS = 4
 
@@ -62,12 +64,14 @@ def chosen(
         origins: Kernels to choose from; only those for training are chosen.
         config: Settings.
     """
-    learning = BankLearning(learned, held_out)
-    networks = [learning.trained(config.training, config.model, seed) for seed in config.seeds]
-    wrong = OpcodeErrors(held_out, ensemble([learning.seconds(each) for each in networks]))
+    learning = TreeLearning(bank_data(learned, held_out), config.trees)
+    grown = [learning.redrawn(seed).seconds() for seed in config.seeds]
+    examples = learning.data.held_out
+    predicted = [learning.predicted_seconds(trees, examples) for trees in grown]
+    wrong = OpcodeErrors(held_out, ensemble(predicted))
     candidates = [origin for origin in origins if origin.split == "train"]
     texts = [origin.text for origin in candidates]
-    doubt = np.std([learning.log_seconds_of(each, texts) for each in networks], axis=0)
+    doubt = np.std([np.log(learning.predicted_alone(trees, texts)) for trees in grown], axis=0)
     worth = doubt * np.array([wrong(text) for text in texts])
     return [candidates[number] for number in np.argsort(-worth)[: config.kernels]]
 
@@ -89,12 +93,12 @@ def curve(
     order = list(range(len(learned.measured)))
     Random(config.seeds[0]).shuffle(order)
     sizes = [len(order) >> number for number in range(_ROUNDS, -1, -1)]
-    networks, row = rounds.learned(order[: sizes[0]])
+    grown, row = rounds.learned(order[: sizes[0]])
     rows, by_choice = [(f"{sizes[0]:,}", "at random", *row)], order[: sizes[0]]
     for size in sizes[1:-1]:
-        more = rounds.following(networks, by_choice, size - len(by_choice))
+        more = rounds.following(grown, by_choice, size - len(by_choice))
         by_choice = [*by_choice, *more]
-        networks, row = rounds.learned(by_choice)
+        grown, row = rounds.learned(by_choice)
         rows.append((f"{size:,}", "by choice", *row))
         rows.append((f"{size:,}", "at random", *rounds.learned(order[:size])[1]))
     rows.append((f"{sizes[-1]:,}", "all", *rounds.learned(order)[1]))
@@ -103,7 +107,7 @@ def curve(
 
 
 class _Rounds:
-    """Networks that learn from parts of the kernels, and what they choose."""
+    """Trees that learn from parts of the kernels, and what they choose."""
 
     def __init__(
         self,
@@ -112,37 +116,37 @@ class _Rounds:
         held_out: KernelTimes,
         config: CurveConfig,
     ) -> None:
-        self._config, self._validation, self._measured = config, validation, held_out.measured
+        self._config, self._learned = config, learned
+        self._validation, self._measured = validation, held_out.measured
         both = [*validation.measured, *held_out.measured]
-        self._learning = BankLearning(learned, replace(held_out, measured=both))
+        data = bank_data(learned, replace(held_out, measured=both))
+        self._learning = TreeLearning(data, config.trees)
 
-    def learned(self, part: Sequence[int]) -> tuple[list[Network], tuple[str, ...]]:
-        """Returns networks that learned from a part of the kernels, and how good they are."""
-        config = self._config
-        networks = [
-            self._learning.trained(config.training, config.model, seed, part)
-            for seed in config.seeds
-        ]
-        predicted = self._predicted(networks)[len(self._validation.measured) :]
+    def learned(self, part: Sequence[int]) -> tuple[list[Trees], tuple[str, ...]]:
+        """Returns trees that learned from a part of the kernels, and how good they are."""
+        grown = [self._learning.redrawn(seed, part).seconds() for seed in self._config.seeds]
+        predicted = self._predicted(grown)[len(self._validation.measured) :]
         taus = of_families(self._measured, predicted, lambda ranking: ranking.tau)
         low, high = interval_of_mean(taus)
         off = np.exp(np.abs(np.concatenate(errors(self._measured, predicted))))
-        return networks, (
+        return grown, (
             f"{fmean(taus):.3f}",
             f"{low:.3f} to {high:.3f}",
             *(f"{np.percentile(off, percent):.2f}" for percent in (50, 90)),
         )
 
-    def following(self, networks: Sequence[Network], part: Sequence[int], more: int) -> list[int]:
+    def following(self, grown: Sequence[Trees], part: Sequence[int], more: int) -> list[int]:
         """Returns the kernels that teach most beside those of a part."""
-        learning, times = self._learning, self._learning.learned
-        predicted = self._predicted(networks)[: len(self._validation.measured)]
+        learning, times = self._learning, self._learned
+        predicted = self._predicted(grown)[: len(self._validation.measured)]
         wrong = OpcodeErrors(self._validation, predicted)
-        doubt = doubts([learning.seconds(network, learned=True) for network in networks])
+        examples = learning.data.training
+        doubt = doubts([learning.predicted_seconds(trees, examples) for trees in grown])
         pairs = zip(doubt, times.measured, strict=True)
         worth = np.array([fmean(d) * wrong(default_text(times.kernels, k)) for d, k in pairs])
         worth[list(part)] = -np.inf
         return [int(number) for number in np.argsort(-worth)[:more]]
 
-    def _predicted(self, networks: Sequence[Network]) -> Predicted:
-        return ensemble([self._learning.seconds(network) for network in networks])
+    def _predicted(self, grown: Sequence[Trees]) -> Predicted:
+        examples = self._learning.data.held_out
+        return ensemble([self._learning.predicted_seconds(trees, examples) for trees in grown])

@@ -6,7 +6,7 @@ import math
 from random import Random
 from typing import NamedTuple
 
-from experiments.kernel_bank.sources import Change, changed, source_of, without_layouts
+from experiments.kernel_bank.sources import Change, changed, resizable, source_of
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import dtype_of
 from hlograph.execution.rates import default_rates
@@ -73,8 +73,8 @@ def draw_program(program: Module, number: int, seed: int) -> Module:
     Raises:
         HloError: No change that was drawn fits the program.
     """
-    source = without_layouts(program)
-    return _changed(source, program.seconds(), Random(f"{seed} {number} {source}")).module
+    source = resizable(program)
+    return _changed(source, predicted_seconds(program), Random(f"{seed} {number} {source}")).module
 
 
 def _changed(source: ModuleText, seconds: float, random: Random) -> Draw:

@@ -15,7 +15,6 @@ from torch import Tensor
 from experiments.cost_model.examples import (
     Data,
     Kernels,
-    ProgramExamples,
     TableColumns,
     Tables,
     alone_examples,
@@ -46,37 +45,44 @@ class Network(NamedTuple):
     kernels: Kernels
 
 
-class BankLearning:
-    """Kernels to learn from, and others to predict.
+def bank_data(learned: KernelTimes, held_out: KernelTimes) -> Data:
+    """Returns kernels to learn from, and others to predict, as examples.
 
     Args:
         learned: Kernels to learn from.
         held_out: Kernels to predict, of the same data set.
+    """
+    measured = [*learned.measured, *held_out.measured]
+    numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
+    place = {number: place for place, number in enumerate(sorted(numbers))}
+    tables = Tables.of((), learned.measured)
+    training, examples = (
+        alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
+        for times in (learned, held_out)
+    )
+    return Data(
+        [learned.kernels[number] for number in place],
+        training,
+        examples,
+        TableColumns(tables.flags.columns, tables.decisions.columns),
+        tables.flags.table(),
+        tables.decisions.table(),
+    )
+
+
+class BankLearning:
+    """Networks that learn from kernels, and predict others.
+
+    Args:
+        data: The kernels as examples.
 
     Attributes:
-        data: All of them as examples.
+        data: The same.
     """
 
-    def __init__(self, learned: KernelTimes, held_out: KernelTimes) -> None:
-        self.learned, self.held_out = learned, held_out
-        measured = [*learned.measured, *held_out.measured]
-        numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
-        place = {number: place for place, number in enumerate(sorted(numbers))}
-        texts = [learned.kernels[number] for number in place]
-        self._inputs = [kernel_inputs(text) for text in texts]
-        tables = Tables.of((), learned.measured)
-        training, self._examples = (
-            alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
-            for times in (learned, held_out)
-        )
-        self.data = Data(
-            texts,
-            training,
-            self._examples,
-            TableColumns(tables.flags.columns, tables.decisions.columns),
-            tables.flags.table(),
-            tables.decisions.table(),
-        )
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self._inputs = [kernel_inputs(text) for text in data.kernels]
 
     def trained(
         self,
@@ -104,40 +110,13 @@ class BankLearning:
         train(*network, data, config, seed)
         return network
 
-    @torch.inference_mode()
-    def log_seconds_of(self, network: Network, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Returns the predicted logarithms of the seconds of other kernels, alone, without flags.
-
-        Args:
-            network: The network; its store of kernels grows.
-            texts: HLO texts (``hlograph.profiling.kernel_modules``).
-        """
-        model, kernels = network
-        column, no_flags = model.conditions.index("alone"), torch.zeros(1, self.data.flags.shape[1])
-        predicted = []
-        for first in range(0, len(texts), _AT_ONCE):
-            inputs = [kernel_inputs(text) for text in texts[first : first + _AT_ONCE]]
-            numbers = torch.from_numpy(np.stack([kernel.numbers for kernel in inputs]))
-            which = torch.arange(len(kernels.states), len(kernels.states) + len(inputs))
-            kernels.states.add(inputs)
-            vectors = model.kernel_vectors(kernels.states, numbers, which)
-            seconds = model.log_seconds(vectors, numbers, no_flags.expand(len(inputs), -1))
-            predicted.append(seconds[:, column].double().numpy())
-        return np.concatenate(predicted)
-
-    def seconds(self, network: Network, *, learned: bool = False) -> Predicted:
-        """Returns the predicted seconds of the variants, alone with operands in the caches.
-
-        Args:
-            network: The network.
-            learned: True predicts the kernels to learn from, not the others.
-        """
+    def seconds(self, network: Network) -> Predicted:
+        """Returns the predicted seconds of the variants, alone with operands in the caches."""
 
         def of_batch(batch: Batch, predicted: Tensor, _: Tensor) -> Tensor:
             return network.model.plans(predicted, batch.plans, "alone").exp()
 
-        examples = self.data.training if learned else self._examples
-        return self._predicted(network, examples, of_batch)
+        return self._predicted(network, of_batch)
 
     def gains(self, network: Network) -> Predicted:
         """Returns the predicted seconds of variants in those of the default.
@@ -151,7 +130,7 @@ class BankLearning:
             gains = log_gains(network.model, vectors, decisions, batch)
             return torch.where(batch.decided, -gains, 0.0).exp()
 
-        return self._predicted(network, self._examples, of_batch)
+        return self._predicted(network, of_batch)
 
     @cached_property
     def _numbers(self) -> Tensor:
@@ -161,10 +140,9 @@ class BankLearning:
     def _predicted(
         self,
         network: Network,
-        examples: Sequence[ProgramExamples],
         of_batch: Callable[[Batch, Tensor, Tensor], Tensor],
     ) -> Predicted:
-        model, kernels = network
+        (model, kernels), examples = network, self.data.held_out
         predicted: Predicted = []
         for first in range(0, len(examples), _AT_ONCE):
             some = examples[first : first + _AT_ONCE]

@@ -1,4 +1,4 @@
-"""Networks that learned from the bank, what each lacks, and what they say of their own doubt."""
+"""Models that learned from the bank, what networks lack, and what they say of their own doubt."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.picture import Picture
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.comparison import GAINS, RATES, baselines, errors, table
-from experiments.kernel_bank.learned import BankLearning, Predicted, gains_of_words
+from experiments.kernel_bank.learned import BankLearning, Predicted, bank_data, gains_of_words
 from experiments.kernel_bank.settings import CompareConfig
 from experiments.kernel_bank.worst import kinds_table, misses, misses_picture, misses_table
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
-from hlograph.errors import HloError
 
 _TREES, _ENSEMBLE = "gradient-boosted trees", "ensemble of networks"
+_UNSCALED = "without scaled kernels"
 _PARTS = 4
 
 _SHOWN = 20
@@ -47,7 +47,7 @@ The factor by which seconds are off, for half of the variants and for nine of te
 
 ## The worst
 
-The {shown} kernels whose defaults are predicted worst by the ensemble of networks, one of each
+The {shown} kernels whose defaults are predicted worst by the trees, one of each
 kernel that they were drawn from. A picture shows the largest computation of each, operands in
 grey; its title has the ratio of predicted to measured seconds.
 
@@ -82,19 +82,15 @@ class Compared(NamedTuple):
 
         Args:
             command: Command that made it.
-
-        Raises:
-            HloError: No networks were trained.
         """
-        if not self.members:
-            raise HloError("expected --seeds of networks whose errors the page shows, got none")
-        found = misses(self.times, self.predictions[_ENSEMBLE])[:_SHOWN]
+        found = misses(self.times, self.predictions[_TREES])[:_SHOWN]
         picture = misses_picture(found)
+        by_kind = [name for name in _BY_KIND if name in self.predictions]
         return _PAGE.format(
             command=command,
             tables=self.tables(),
             kernels=len(self.times.measured),
-            kinds=kinds_table(self.times, {name: self.predictions[name] for name in _BY_KIND}),
+            kinds=kinds_table(self.times, {name: self.predictions[name] for name in by_kind}),
             shown=len(found),
             alt=picture.alt,
             file=f"{picture.name}.svg",
@@ -110,21 +106,26 @@ def compared(learned: KernelTimes, held_out: KernelTimes, config: CompareConfig)
         held_out: Kernels to compare on.
         config: Settings.
     """
-    predictions = baselines(held_out)
+    data = bank_data(learned, held_out)
+    trees = TreeLearning(data, config.trees)
+    predictions = {
+        **baselines(held_out),
+        _TREES: trees.predicted_seconds(trees.seconds(), data.held_out),
+        f"{_TREES}, {GAINS}": trees.predicted_gains(trees.gains(), data.held_out),
+        f"mean of each word, {GAINS}": gains_of_words(data),
+    }
+    unchanged = [n for n, kernel in enumerate(learned.measured) if not kernel.change]
+    if config.ablations:
+        of_unchanged = trees.redrawn(0, unchanged).seconds()
+        predictions[f"{_TREES}, {_UNSCALED}"] = trees.predicted_seconds(of_unchanged, data.held_out)
     if not config.seeds:
         return Compared(held_out, predictions, ())
-    learning = BankLearning(learned, held_out)
-    trees, examples = TreeLearning(learning.data, config.trees), learning.data.held_out
-    predictions |= {
-        _TREES: trees.predicted_seconds(trees.seconds(), examples),
-        f"{_TREES}, {GAINS}": trees.predicted_gains(trees.gains(), examples),
-        f"mean of each word, {GAINS}": gains_of_words(learning.data),
-    }
+    learning = BankLearning(data)
     networks = dict(_networks(learning, config))
     members = [networks[f"network, seed {seed}"] for seed in config.seeds]
     predictions |= networks | {_ENSEMBLE: ensemble(members)}
     if config.ablations:
-        predictions |= _ablations(learning, config)
+        predictions |= _ablations(learning, unchanged, config)
     return Compared(held_out, predictions, members)
 
 
@@ -135,16 +136,17 @@ def _networks(learning: BankLearning, config: CompareConfig) -> Iterator[tuple[s
         yield f"network, seed {seed}, {GAINS}", learning.gains(network)
 
 
-def _ablations(learning: BankLearning, config: CompareConfig) -> Mapping[str, Predicted]:
+def _ablations(
+    learning: BankLearning, unchanged: Sequence[int], config: CompareConfig
+) -> Mapping[str, Predicted]:
     """Returns the mean predictions of networks that lack something, by what it is."""
-    unchanged = [n for n, kernel in enumerate(learning.learned.measured) if not kernel.change]
     shape = config.model
     nodes = replace(shape.gat, layers=0)
     opcodes = replace(nodes, attributes=False, neighbour_features=False)
     lacking = {
         "without edges": (replace(shape, gat=nodes), None),
         "op counts, same trunk": (replace(shape, gat=opcodes), None),
-        "without scaled kernels": (shape, unchanged),
+        _UNSCALED: (shape, unchanged),
     }
     return {
         name: ensemble(

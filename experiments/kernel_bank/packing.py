@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
+
+import numpy as np
 
 from experiments.cost_model.plan_times.packing import halves_apart, short
 from experiments.evaluate.run_folder import published_provenance
@@ -129,9 +131,16 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
     _leave_out(by_split, [unconfigured(text) for text in numbers])
     contents = {split: [k.to_json() for k in kernels] for split, kernels in by_split.items()}
     packed = Packed(by_split, len(numbers), save_splits(out, list(numbers), contents))
-    write_text_atomically(out / "README.md", datasheet(packed, [m["command"] for m in made]))
+    commands = [_command(start) for m in made for start in (*m.get("before", []), m)]
+    write_text_atomically(out / "README.md", datasheet(packed, commands))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
     return packed
+
+
+def _command(made: Mapping[str, Any]) -> str:
+    """Returns the command of a recording, with the flags of XLA that it ran under."""
+    flags = made.get("machine", {}).get("xla_flags", "")
+    return f"XLA_FLAGS={flags} {made['command']}" if flags else made["command"]
 
 
 def _leave_out(by_split: dict[str, list[MeasuredKernel]], texts: Sequence[str]) -> None:
@@ -219,7 +228,7 @@ def _both_sets(kernels: Sequence[MeasuredKernel]) -> str:
     ratios = [narrow[key] / wide[key] for key in narrow.keys() & wide.keys()]
     if not ratios:
         return ""
-    low, middle, high = quantiles(ratios, n=20)[0], median(ratios), quantiles(ratios, n=20)[-1]
+    low, middle, high = np.percentile(ratios, (5, 50, 95))
     return (
         f" {len(ratios):,} kernels were timed with AVX2 and with\nAVX-512, and with AVX2 they take "
         f"{middle:.2f} times as long (the middle 90 %: {low:.2f} to {high:.2f})."

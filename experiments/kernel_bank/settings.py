@@ -62,16 +62,17 @@ class BankConfig:
     data: Path | None = None
     """Folder of the data set; None takes the one of the corpus."""
     isa: str | None = None
-    """Instruction set of the kernels, such as avx512, because times of several do not mix; None
-    takes that of most kernels."""
+    """Instruction set of the kernels, such as avx512; None takes that of most. Kernels are of the
+    machine that most were timed on, because times of several do not mix."""
 
     def times(self, *splits: Split) -> KernelTimes:
-        """Returns the kernels of splits; none takes all.
+        """Returns the kernels of splits, none takes all, of one machine and instruction set.
 
         Raises:
             HloError: There is no data set, or it has no kernels of the instruction set.
         """
-        return kernel_times.load(*splits, folder=self.data).of_instruction_set(self.isa)
+        usual = kernel_times.load("train", folder=self.data).usual(self.isa)
+        return kernel_times.load(*splits, folder=self.data).timed_on(usual)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +87,10 @@ class CompareConfig(BankConfig):
     splits: tuple[Split, ...] = ("validation",)
     """Splits to compare on."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Seeds of the networks; none compares baselines alone."""
+    """Seeds of the networks; none compares baselines and trees alone."""
     ablations: bool = False
     """True also compares networks that lack the graph's edges, its nodes' features, or kernels of
-    other sizes to learn from."""
+    other sizes to learn from, and trees that lack these."""
     page: Path | None = None
     """File to write as a page about the models, with the kernels that are predicted worst and, in
     its folder, a picture of them."""
@@ -105,9 +106,9 @@ class CompareConfig(BankConfig):
 class ChooseConfig(BankConfig):
     """Chooses the kernels to measure next, for ``record --chosen``.
 
-    Networks learn from the train split. Kernels are worth the more, the more the networks
-    disagree about them, and the more wrong they are on the validation split about kernels with the
-    same opcodes.
+    Gradient-boosted trees of several seeds learn from the train split. Kernels are worth the more,
+    the more the trees disagree about them, and the more wrong they are on the validation split
+    about kernels with the same opcodes.
     """
 
     out: Path
@@ -115,11 +116,9 @@ class ChooseConfig(BankConfig):
     kernels: int = 1000
     """Number of kernels."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Seeds of the networks, two or more."""
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    """Settings of the training of networks."""
-    model: CostModelConfig = field(default_factory=CostModelConfig)
-    """Shape of the networks."""
+    """Seeds of the trees, two or more."""
+    trees: TreesConfig = field(default_factory=TreesConfig)
+    """Settings of the trees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +133,9 @@ class CurveConfig(BankConfig):
     splits: tuple[Split, ...] = ("test",)
     """Splits to compare on."""
     seeds: tuple[int, ...] = (0, 1)
-    """Seeds of the networks, two or more."""
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    """Settings of the training of networks."""
-    model: CostModelConfig = field(default_factory=CostModelConfig)
-    """Shape of the networks."""
+    """Seeds of the trees, two or more."""
+    trees: TreesConfig = field(default_factory=TreesConfig)
+    """Settings of the trees."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,10 +79,10 @@ def source_of(kernel: str) -> ModuleText:
     text, _ = without_optimizations(str(module))
     flat = Module.from_text(text)
     flat.run("call-inliner")
-    return without_layouts(flat)
+    return resizable(flat)
 
 
-def without_layouts(program: Module) -> ModuleText:
+def resizable(program: Module) -> ModuleText:
     """Returns the text of a program whose arrays have no layouts, so that sizes may change."""
     source = ModuleText.parse(program.to_text())
     source.header = _HEADER

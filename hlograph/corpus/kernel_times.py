@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from hlograph.corpus.json_lines import load_splits
 from hlograph.corpus.plan_times import RunKernel
@@ -125,6 +125,18 @@ class MeasuredKernel:
         )
 
 
+class TimedOn(NamedTuple):
+    """A machine and an instruction set.
+
+    Attributes:
+        machine: Digest of the machine.
+        isa: The instruction set.
+    """
+
+    machine: str
+    isa: str
+
+
 @dataclass(frozen=True)
 class KernelTimes:
     """Kernels of one or several splits.
@@ -138,23 +150,32 @@ class KernelTimes:
     kernels: Sequence[str]
     measured: Sequence[MeasuredKernel]
 
-    def of_instruction_set(self, isa: str | None = None) -> KernelTimes:
-        """Returns the kernels of one instruction set, because times of several do not mix.
+    def usual(self, isa: str | None = None) -> TimedOn:
+        """Returns what most kernels were timed on.
 
         Args:
-            isa: The instruction set, such as ``avx512``; None takes that of most kernels.
+            isa: The instruction set, such as ``avx512``; None takes any.
 
         Raises:
             HloError: There are no kernels of it.
         """
-        counts = Counter(kernel.isa for kernel in self.measured)
-        if isa is None and counts:
-            ((isa, _),) = counts.most_common(1)
-        measured = [kernel for kernel in self.measured if kernel.isa == isa]
-        if not measured:
-            found = ", ".join(sorted(counts)) or "none"
-            raise HloError(f"expected kernels of the instruction set {isa}, found {found}")
-        return KernelTimes(self.kernels, measured)
+        counts = Counter(TimedOn(kernel.machine, kernel.isa) for kernel in self.measured)
+        of_set = {where: count for where, count in counts.items() if isa in (None, where.isa)}
+        if not of_set:
+            sets = ", ".join(sorted({where.isa for where in counts})) or "none"
+            raise HloError(f"expected kernels of the instruction set {isa or 'any'}, found {sets}")
+        return max(of_set, key=of_set.__getitem__)
+
+    def timed_on(self, where: TimedOn) -> KernelTimes:
+        """Returns the kernels of one machine and instruction set, as times of several do not mix.
+
+        Raises:
+            HloError: There are none.
+        """
+        kernels = [k for k in self.measured if (k.machine, k.isa) == where]
+        if not kernels:
+            raise HloError(f"expected kernels that were timed on {where}, found none")
+        return KernelTimes(self.kernels, kernels)
 
 
 def load(*splits: Split, folder: Location | None = None) -> KernelTimes:

@@ -12,12 +12,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import dropwhile
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parent.parent.parent
+_ASSIGNMENT = re.compile(r"[A-Z_]+=")
 PAST = "negative-results.md"
 """Page of programs that are not in the tree any more."""
 PAGES = sorted(
@@ -65,8 +67,9 @@ class Command:
 
     @property
     def words(self) -> list[str]:
-        """Words as a shell splits them, without a comment at the end."""
-        return shlex.split(self.text, comments=True)
+        """Words as a shell splits them, without variables before and a comment behind them."""
+        words = shlex.split(self.text, comments=True)
+        return list(dropwhile(_ASSIGNMENT.match, words))
 
     def __str__(self) -> str:
         return self.text

@@ -164,3 +164,6 @@ def test_kernels_of_a_bank_are_learned_behind_those_of_plans(tmp_path):
 def test_a_new_model_predicts_about_the_seconds_by_rates():
     model = new_model(data().columns, SMALL).eval()
     assert np.abs(off_by(model)).max() < 5
+    trained = TrainingConfig(epochs=30, programs=2, learning_rate=1e-2)
+    better = CostModelComparison(data(), SMALL).trained(trained, seed=0)
+    assert np.median(np.abs(off_by(better))) < np.median(np.abs(off_by(model)))

@@ -77,7 +77,8 @@ def test_recordings_become_a_data_set_and_a_table(bank, tmp_path, capsys):
     assert "top-10 slowdown" in head
     assert [row.split("|")[1].strip() for row in rows] == [
         *("no model", "number of instructions", "roofline of XLA's cost analysis"),
-        *("rates of work", "half of the measurements by the other half"),
+        *("rates of work", "gradient-boosted trees", "gradient-boosted trees, decisions alone"),
+        *("mean of each word, decisions alone", "half of the measurements by the other half"),
     ]
 
 

@@ -2,19 +2,18 @@
 
 import numpy as np
 
-from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.settings import TreesConfig
 from experiments.evaluate.run_folder import REFUSED
 from experiments.kernel_bank.__main__ import main
 from experiments.kernel_bank.choosing import OpcodeErrors, chosen, curve
 from experiments.kernel_bank.origins import Origin
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.json_lines import save_splits
-from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS
 from tests.experiments.kernel_bank.data import bank
 
 ORIGINS = [Origin(text, "a", "test" if n % 2 else "train") for n, text in enumerate(KERNELS)]
-SHAPE = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=32, dropout=0.0)
+SMALL = TreesConfig(rounds=4, leaves=4)
 
 
 def test_kernels_like_those_that_are_predicted_wrong_are_worth_more():
@@ -32,7 +31,7 @@ def test_kernels_like_those_that_are_predicted_wrong_are_worth_more():
 
 
 def test_only_kernels_for_training_are_chosen(tmp_path):
-    config = ChooseConfig(out=tmp_path, kernels=4, training=TrainingConfig(epochs=2), model=SHAPE)
+    config = ChooseConfig(out=tmp_path, kernels=4, trees=SMALL)
     kernels = chosen(bank(20, 0), bank(9, 1, "b"), ORIGINS, config)
     assert len(set(kernels)) == 4
     assert {kernel.split for kernel in kernels} == {"train"}
@@ -49,11 +48,12 @@ def test_the_command_lines_choose_and_draw_the_curve(tmp_path, monkeypatch, caps
     }
     save_splits(tmp_path / "bank", KERNELS, contents)
     monkeypatch.setattr("experiments.kernel_bank.origins.origins", lambda: ORIGINS)
-    small = "--training.epochs 1 --model.gat.layers 1 --model.gat.heads 2 --model.hidden 32"
+    small = "--trees.rounds 4 --trees.leaves 4"
     usual = ["--data", str(tmp_path / "bank"), *small.split()]
     out = tmp_path / "chosen.txt"
     assert main(["choose", *usual, "--out", str(out), "--kernels", "2", "--seeds", "0", "1"]) == 0
-    assert set(out.read_text().split()) < {origin.digest for origin in ORIGINS}
+    first, second = out.read_text().split()
+    assert {first, second} < {origin.digest for origin in ORIGINS if origin.split == "train"}
     assert main(["curve", *usual]) == 0
     assert "by choice" in capsys.readouterr().out
     assert main(["curve", *usual, "--isa", "avx2"]) == REFUSED
@@ -61,7 +61,7 @@ def test_the_command_lines_choose_and_draw_the_curve(tmp_path, monkeypatch, caps
 
 
 def test_a_curve_has_both_ways_to_take_kernels():
-    config = CurveConfig(training=TrainingConfig(epochs=1), model=SHAPE)
+    config = CurveConfig(trees=SMALL)
     text = curve(bank(32, 0), bank(6, 1, "b"), bank(6, 2, "c"), config)
     rows = [[cell.strip() for cell in row.split("|")[1:3]] for row in text.splitlines()[2:]]
     assert rows == [

@@ -6,10 +6,9 @@ import pytest
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from experiments.cost_model.trees import TreeLearning
 from experiments.kernel_bank.comparison import errors
-from experiments.kernel_bank.learned import BankLearning, gains_of_words
+from experiments.kernel_bank.learned import BankLearning, bank_data, gains_of_words
 from experiments.kernel_bank.networks import compared, doubts, ensemble
 from experiments.kernel_bank.settings import CompareConfig
-from hlograph.errors import HloError
 from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS, seconds_of
 from tests.experiments.kernel_bank.data import DECISIONS, bank
@@ -18,9 +17,12 @@ SHAPE = CostModelConfig(gat=GATConfig(layers=1, heads=2, head_width=8), hidden=3
 TRAINING = TrainingConfig(epochs=60, alone=8, learning_rate=1e-2)
 
 
+HELD_OUT = bank(12, 1, "b")
+
+
 @pytest.fixture(scope="module")
 def learning():
-    return BankLearning(bank(60, 0), bank(12, 1, "b"))
+    return BankLearning(bank_data(bank(60, 0), HELD_OUT))
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +37,35 @@ def test_a_network_learns_what_decisions_bring(learning, network):
 
 
 def test_a_network_learns_seconds(learning, network):
-    off = np.array(errors(learning.held_out.measured, learning.seconds(network)))
+    off = np.array(errors(HELD_OUT.measured, learning.seconds(network)))
     # Decisions that are in neither kernel nor flags cannot be seen.
     assert np.abs(off[:, :2]).mean() < 0.3
-    again = learning.log_seconds_of(network, [KERNELS[5]])
-    assert again == pytest.approx(np.log(10 * seconds_of(5)), abs=0.7)
 
 
 def test_trees_learn_seconds(learning):
     trees = TreeLearning(learning.data, TreesConfig())
-    predicted = trees.predicted_seconds(trees.seconds(), learning.data.held_out)
-    off = np.array(errors(learning.held_out.measured, predicted))
+    grown = trees.seconds()
+    predicted = trees.predicted_seconds(grown, learning.data.held_out)
+    off = np.array(errors(HELD_OUT.measured, predicted))
     assert np.abs(off[:, :2]).mean() < 0.3
+    (alone,) = trees.predicted_alone(grown, [KERNELS[5]])
+    assert np.log(alone) == pytest.approx(np.log(10 * seconds_of(5)), abs=0.7)
+
+
+def test_trees_of_other_seeds_and_parts_differ(learning):
+    trees = TreeLearning(learning.data, TreesConfig(rounds=20))
+    first, again, other, part = (
+        drawn.predicted_seconds(drawn.seconds(), learning.data.held_out)
+        for drawn in (
+            trees.redrawn(0),
+            trees.redrawn(0),
+            trees.redrawn(1),
+            trees.redrawn(0, range(30)),
+        )
+    )
+    np.testing.assert_array_equal(np.concatenate(first), np.concatenate(again))
+    assert not np.array_equal(np.concatenate(first), np.concatenate(other))
+    assert not np.array_equal(np.concatenate(first), np.concatenate(part))
 
 
 def test_trees_and_words_learn_what_decisions_bring(learning):
@@ -83,7 +102,7 @@ def test_all_models_are_compared():
     assert names == [
         *("no model", "number of instructions", "roofline of XLA's cost analysis"),
         *("rates of work", "gradient-boosted trees", "gradient-boosted trees, decisions alone"),
-        "mean of each word, decisions alone",
+        *("mean of each word, decisions alone", "gradient-boosted trees, without scaled kernels"),
         *("network, seed 0", "network, seed 0, decisions alone"),
         *("network, seed 1", "network, seed 1, decisions alone", "ensemble of networks"),
         *("without edges", "op counts, same trunk", "without scaled kernels"),
@@ -95,5 +114,10 @@ def test_all_models_are_compared():
     assert models in page
     assert f"({picture.name}.svg)" in page
     assert picture.svg().startswith(b"<?xml")
-    with pytest.raises(HloError, match="--seeds"):
-        result._replace(members=()).page("")
+
+
+def test_trees_are_compared_without_networks():
+    result = compared(bank(20, 0), bank(9, 1, "b"), CompareConfig(seeds=()))
+    page, _ = result.page("python -m experiments.kernel_bank compare --seeds")
+    assert "| gradient-boosted trees |" in page
+    assert "network" not in page

@@ -9,7 +9,7 @@ import pytest
 from hlograph import HloError
 from hlograph.corpus import kernel_times
 from hlograph.corpus.json_lines import dump
-from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel
+from hlograph.corpus.kernel_times import KernelTimes, KernelVariant, MeasuredKernel, TimedOn
 from hlograph.corpus.plan_times import RunKernel
 
 DEFAULT = KernelVariant({}, {}, (3e-6, 1e-6, 2e-6), (9e-6,), 0.05, (RunKernel(0, 1.0, 2e-6),))
@@ -41,12 +41,17 @@ def test_what_is_written_is_read(tmp_path):
 def test_times_of_instruction_sets_are_told_apart():
     other = replace(MEASURED, isa="avx512")
     times = KernelTimes(["while", "call"], [MEASURED, other, other])
-    assert times.of_instruction_set().measured == [other, other]
-    assert times.of_instruction_set("avx2").measured == [MEASURED]
+    elsewhere = replace(other, machine="elsewhere")
+    times = KernelTimes(times.kernels, [*times.measured, elsewhere])
+    assert times.usual() == ("machine", "avx512")
+    assert times.timed_on(times.usual()).measured == [other, other]
+    assert times.timed_on(times.usual("avx2")).measured == [MEASURED]
     with pytest.raises(HloError, match="instruction set sve, found avx2, avx512"):
-        times.of_instruction_set("sve")
+        times.usual("sve")
     with pytest.raises(HloError, match="found none"):
-        KernelTimes([], []).of_instruction_set()
+        KernelTimes([], []).usual()
+    with pytest.raises(HloError, match="found none"):
+        times.timed_on(TimedOn("elsewhere", "avx2"))
 
 
 def test_it_is_read_without_xla_and_torch(tmp_path):
