@@ -74,7 +74,8 @@ class TuningEnv(DecisionEnv[PlanState]):
     ==================  ===========================================================================
 
     ## Version history
-    * v0: First version.
+    * v0: First version. After hlograph 0.1.0 times are predicted by trees unless ``predict`` says
+      otherwise, and ``candidates`` have a fifth column, ``gain``.
 
     Args:
         benchmarks: Names of the corpus, paths of HLO files, or Modules; one or several. None: the

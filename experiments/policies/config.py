@@ -263,8 +263,8 @@ class TuningTrainConfig(PointerTrainConfig):
     test_op_limit: int = 1_200
     """Held-out benchmarks with more instructions are left out of the evaluation."""
     scaled: int = 9
-    """Draws of each training benchmark in other sizes, which are trained on, too. They are written
-    to the folder of the run, which all workers read; those that XLA refuses are left out."""
+    """Draws of each training benchmark in other sizes, which are trained on, too; those that XLA
+    refuses are left out. None with Ray, whose workers do not read the folder of the run."""
     times: Times = "trees"
     """Prediction of times that the reward is the drop of: by the trees that come with hlograph,
     which also predict what each decision brings, or by rates of work."""

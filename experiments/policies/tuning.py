@@ -1,7 +1,7 @@
 """Policies that decide how XLA:CPU compiles a program: one sees the graph, one op counts."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from experiments.policies.kind import (
 )
 from hlograph.decisions.plan_states import action_kinds
 from hlograph.decisions.plans import PLAN_FEATURES, ROLES, kind_numbers
+from hlograph.errors import UnknownNameError
 from hlograph.graph.vocabulary import OPCODES
 from hlograph.module import Module
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
@@ -29,13 +30,20 @@ from models.pointer import StateWithActions
 COSTS = ("flops", "transcendentals", "bytes_accessed")
 """Numbers of XLA's cost analysis that a policy without a graph sees beside op counts."""
 
+_TIMES: Mapping[Times, Callable[[], PredictTime]] = {"trees": shipped_trees, "rates": RatedKernels}
 _PLACES = PLAN_FEATURES.index("log_places")
 
 
 @cache
 def predictor(times: Times) -> PredictTime:
-    """Returns the prediction of times of that name, the same one for all of a process."""
-    return shipped_trees() if times == "trees" else RatedKernels()
+    """Returns the prediction of times of that name, the same one for all of a process.
+
+    Raises:
+        UnknownNameError: There is none of that name, as in the settings of an older policy.
+    """
+    if times not in _TIMES:
+        raise UnknownNameError.of("prediction of times", times, _TIMES)
+    return _TIMES[times]()
 
 
 class TuningKind(PolicyKind[TuningTrainConfig]):

@@ -1,44 +1,97 @@
 """Programs to train on in other sizes than they were recorded in."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
 from experiments.evaluate.benchmarks import load
+from experiments.evaluate.run_folder import file_stem
 from experiments.kernel_bank.drawing import draw_program
-from hlograph.errors import HloError
+from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import RolloutWorker, Task
+from hlograph.errors import HloError, WorkerLostError
+from hlograph.module import Module
+from hlograph.storage.atomic_write import write_text_atomically
+
+_DRAWN = "drawn.json"
 
 
-def scaled_programs(names: Sequence[str], draws: int, seed: int, folder: Path) -> list[str]:
+@dataclass(frozen=True)
+class DrawPrograms(Task):
+    """Draws a program in other sizes."""
+
+    benchmark: str
+    draws: int
+    seed: int
+
+    def do(self, worker: RolloutWorker) -> Mapping[int, str]:
+        """Returns HLO texts by the numbers of their draws, without draws that do not fit."""
+        texts: dict[int, str] = {}
+        worker.recorder.begin(f"drawing {self.benchmark}".encode(), worker.config.check_seconds)
+        try:
+            program = load(self.benchmark)
+            for number in range(self.draws):
+                try:
+                    texts[number] = draw_program(program, number, self.seed).to_text()
+                except HloError:
+                    continue
+        except HloError:  # the program cannot be read
+            return {}
+        finally:
+            worker.recorder.end()
+        return texts
+
+
+def scaled_programs(
+    names: Sequence[str], draws: int, runner: TaskRunner, folder: Path
+) -> list[str]:
     """Returns programs with other sizes, element types and layouts, as files of a folder.
 
     Sizes change wherever they stand in a program's text (``experiments.kernel_bank.drawing``). What
-    XLA's verifier refuses, as that of a program whose code depends on its sizes, is left out. Files
-    that a run has written before are taken as they are.
+    XLA's verifier refuses, as that of a program whose code depends on its sizes, is left out. What
+    the folder has from an earlier start of the run is taken as it is.
 
     Args:
         names: Benchmarks.
         draws: Number of draws of each.
-        seed: Seed of the draws.
+        runner: Draws, with the seed of its settings.
         folder: Folder to write to.
 
     Returns:
-        Paths of the files.
+        Absolute paths of the files.
 
     Raises:
         OSError: A file cannot be written.
     """
-    done = folder / "done"
-    if draws and not done.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in tqdm(names, "programs in other sizes", unit="program", disable=None):
-            program = load(name)
-            for number in range(draws):
-                try:
-                    scaled = draw_program(program, number, seed)
-                except HloError:
-                    continue
-                scaled.save(folder / f"{Path(name).as_posix().replace('/', '--')}-{number}.hlo.zst")
-        done.touch()
-    return [str(path) for path in sorted(folder.glob("*.hlo.zst"))]
+    folder = folder.absolute()
+    if draws == 0:
+        return []
+    made = {"draws": draws, "seed": runner.config.seed}
+    drawn = _drawn(folder, made)
+    new = [DrawPrograms(name, draws, runner.config.seed) for name in names if name not in drawn]
+    what = "programs in other sizes"
+    results = runner.run(new, what, give_up=True, progress=what) if new else []
+    for task, result in zip(new, results, strict=True):
+        texts = {} if isinstance(result, WorkerLostError) else result
+        for number, text in texts.items():
+            Module.from_text(text).save(_path(folder, task.benchmark, number))
+        drawn[task.benchmark] = list(texts)
+    write_text_atomically(folder / _DRAWN, json.dumps(made | {"programs": drawn}) + "\n")
+    return [str(_path(folder, name, number)) for name in names for number in drawn[name]]
+
+
+def _drawn(folder: Path, made: Mapping[str, int]) -> dict[str, list[int]]:
+    """Returns the numbers of the draws that the folder has, by benchmark."""
+    path = folder / _DRAWN
+    if not path.exists():
+        return {}
+    recorded = json.loads(path.read_text())
+    programs = recorded.pop("programs")
+    return programs if recorded == made else {}
+
+
+def _path(folder: Path, name: str, number: int) -> Path:
+    return folder / f"{file_stem(name).strip('-')}-{number}.hlo.zst"

@@ -52,7 +52,8 @@ class TimeTable(FinalTable):
         """
         config = runner.config
         assert isinstance(config, TuningTrainConfig)
-        scaled = scaled_programs(splits.train, config.scaled, config.seed, self.folder / "scaled")
+        draws = 0 if config.workers == "ray" else config.scaled
+        scaled = scaled_programs(splits.train, draws, runner, self.folder / "scaled")
         splits = replace(splits, train=[*splits.train, *scaled])
         times = runner.measured(splits.all, PredictTimes, "predicting the benchmarks")
         self.measure = Measure("predicted_time", times)

@@ -137,6 +137,9 @@ class PlanStates:
         computing: Returns a context to compute in, such as ``hlograph.execution.lock.compiling`` in
             the processes of a search.
         versions: Versions of the program in the same class of results; None makes them.
+
+    Attributes:
+        predict: Predicts times.
     """
 
     def __init__(
@@ -149,7 +152,7 @@ class PlanStates:
     ) -> None:
         self._computing = computing
         self._versions = versions or Versions(program, numerics)
-        self._predict = predict or RatedKernels()
+        self.predict: PredictTime = predict or RatedKernels()
         self.state = lru_cache(_KEPT)(self._state)
         self._sources = lru_cache(_KEPT)(self._source)
         self._applicable = lru_cache(_KEPT)(self._rules)
@@ -210,7 +213,7 @@ class PlanStates:
             proto = self._versions.places(version).placed(point.at("fusion", "kernel"))
             program = OptimizedModule.from_proto(proto)
             kernels = kernel_modules(program)
-            time = self._predict(kernels, version.flags)
+            time = self.predict(kernels, version.flags)
             own: dict[str, float] = {}
             for kernel, seconds in zip(kernels, time.kernels, strict=True):
                 own[kernel.name] = own.get(kernel.name, 0.0) + seconds / time.seconds

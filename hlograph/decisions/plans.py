@@ -95,8 +95,8 @@ class PlanProcess(Process[PlanState]):
             hlograph. Other predictions than trees leave the feature ``gain`` at 0.
         kinds: Kinds of actions, of ``action_kinds()``, in the order of their numbers; None is all.
         limit: Largest number of actions of a state, without stopping.
-        program: The states of the only program, which the caller goes on to use; None makes them
-            for each benchmark, from its HLO.
+        program: The states of the only program, which the caller goes on to use, with their own
+            prediction; None makes them for each benchmark, from its HLO.
         quarantine: States and actions that are not to be tried.
         recorder: Records each action before it is tried; None outside of worker processes.
 
@@ -120,6 +120,8 @@ class PlanProcess(Process[PlanState]):
             raise ValueError(f"expected room for at least 1 action, got {limit}")
         self.kinds, self.limit, self.num_actions = kind_numbers(kinds), limit, limit + 1
         self._numerics: Numerics = numerics
+        if program is not None:
+            predict = program.predict
         self._predict = shipped_trees() if predict is None else predict
         self._program = program
 
@@ -143,9 +145,14 @@ class PlanProcess(Process[PlanState]):
             Action(
                 each.name,
                 {"touched": each.touched},
-                {"share of time": each.share, "places": each.places, "saved": each.saved},
+                {
+                    "share of time": each.share,
+                    "places": each.places,
+                    "saved": each.saved,
+                    "gain": gain,
+                },
             )
-            for each in state.offered
+            for each, gain in zip(state.offered, self._gains(state).tolist(), strict=True)
         ]
 
     def mask(self, player: LiveModule[PlanState]) -> NDArray[np.int8]:

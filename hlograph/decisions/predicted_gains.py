@@ -120,10 +120,11 @@ def descent(
     point: Point = DEFAULT_POINT,
     seconds: float = math.inf,
 ) -> Iterator[Point]:
-    """Yields points, each with the decision more that is predicted to bring most.
+    """Yields points, each with one decision more, those first that are predicted to bring most.
 
-    XLA optimizes the program after each decision, but once for decisions about other kernels each.
-    A decision that does not compile is left out; each knob and each rule is decided once.
+    XLA optimizes the program, and gains are predicted again, after each decision, but once for
+    several about other kernels each. What does not compile then is left out; each knob and each
+    rule is decided once.
 
     Args:
         states: States of the program.
@@ -180,7 +181,8 @@ def _promising(
         if may_change_all and not chosen:
             return [action]
         kernels = own.intersection(decisions.kernels[number].tolist())
-        if not may_change_all and about.isdisjoint(kernels):
+        apart = bool(kernels) and about.isdisjoint(kernels)
+        if not may_change_all and (apart or not chosen):
             chosen.append(action)
             about.update(kernels)
     return chosen

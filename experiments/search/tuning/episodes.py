@@ -50,7 +50,8 @@ class PlayedPolicy:
         computing: See ``PlanStates``.
 
     Raises:
-        HloError: The file holds no policy that decides how programs are compiled.
+        HloError: The file holds no policy that decides how programs are compiled, or one of
+            another version of hlograph.
     """
 
     def __init__(
@@ -63,7 +64,10 @@ class PlayedPolicy:
     ) -> None:
         self._seconds = seconds
         self._limit: float | None = None
-        kind, self._policy = load_policy(checkpoint)
+        try:
+            kind, self._policy = load_policy(checkpoint)
+        except ValueError as error:  # it was trained with other features of actions
+            raise HloError(f"{checkpoint}: {error}") from error
         if not isinstance(kind, TuningKind):
             raise HloError(f"expected a policy over plans in {checkpoint}, got {kind.name}")
         config, predict = kind.config, predictor(kind.config.times)

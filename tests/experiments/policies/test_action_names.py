@@ -30,6 +30,8 @@ from tests.changed_registry import RARE
 from tests.experiments.tiny_run import RULES, tiny_config, tiny_rewrite_config
 
 BENCHMARK = "hypernetwork/d1/forward"
+SLOW = "selection/last-sorted/b16-n8192"
+"""Benchmark of which policies for time decide something."""
 LIMIT = 8
 ROWS = "encoder.rule.weight"
 FIRST = [str(path) for path in one_of_each().values()]
@@ -37,7 +39,8 @@ OTHERS = [str(path) for path in available().values() if str(path) not in FIRST]
 
 
 def _played(policy: str) -> list[Move]:
-    return list(load_player(policy).play(load(BENCHMARK), (), LIMIT))
+    benchmark = SLOW if Path(policy).stem.startswith("tuning") else BENCHMARK
+    return list(load_player(policy).play(load(benchmark), (), LIMIT))
 
 
 def _assert_same(moves: list[Move], expected: list[Move]) -> None:

@@ -6,7 +6,10 @@ import pytest
 
 from experiments.kernel_bank import drawing
 from experiments.train.scaled_programs import scaled_programs
+from experiments.workers.task_runner import TaskRunner
+from experiments.workers.worker import make_rollout_worker, pool_of
 from hlograph.module import Module
+from tests.experiments.train.test_train_tuning import tiny_tuning_config
 
 ROWS = """HloModule rows
 
@@ -44,23 +47,42 @@ def programs(tmp_path):
     return names
 
 
-def test_programs_have_other_sizes_and_the_same_operations(programs, tmp_path):
-    paths = scaled_programs(programs, 4, 0, tmp_path / "scaled")
+@pytest.fixture
+def runner(tmp_path):
+    config = tiny_tuning_config()
+    with pool_of(config, make_rollout_worker) as pool:
+        yield TaskRunner(config, pool, tmp_path)
+
+
+def test_programs_have_other_sizes_and_the_same_operations(programs, runner, tmp_path):
+    paths = scaled_programs(programs, 4, runner, tmp_path / "scaled")
     assert 0 < len(paths) <= 4  # what calls other code is left out
-    rows = Module.from_text(ROWS)
+    fingerprints = {Module.from_text(ROWS).fingerprint()}
     for path in paths:
         module = Module.load(path)
         module.verify()
-        assert module.fingerprint() != rows.fingerprint()
+        fingerprints.add(module.fingerprint())
         assert {"dot", "tanh", "reduce"} <= set(module.opcodes())
-        assert drawing.SHORTEST / 3 < module.seconds() < 3 * drawing.LONGEST
-    assert len({Module.load(path).fingerprint() for path in paths}) == len(paths)
+        seconds = drawing.predicted_seconds(module)
+        assert drawing.SHORTEST / 3 < seconds < 3 * drawing.LONGEST
+    assert len(fingerprints) == len(paths) + 1
 
 
-def test_a_seed_draws_the_same_programs_and_a_run_keeps_its_own(programs, tmp_path):
-    first = scaled_programs(programs, 3, 0, tmp_path / "first")
-    again = scaled_programs(programs, 3, 0, tmp_path / "again")
-    assert [Path(path).read_bytes() for path in first] == [Path(p).read_bytes() for p in again]
-    assert scaled_programs(programs, 9, 1, tmp_path / "first") == first
-    assert scaled_programs(programs, 0, 0, tmp_path / "none") == []
-    assert not (tmp_path / "none").exists()
+def test_a_seed_draws_the_same_programs_and_a_run_keeps_its_own(programs, runner, tmp_path):
+    first = scaled_programs(programs, 3, runner, tmp_path / "first")
+    again = scaled_programs(programs, 3, runner, tmp_path / "again")
+    assert [Path(p).read_bytes() for p in first] == [Path(p).read_bytes() for p in again]
+    kept = Path(first[0])
+    kept.write_bytes(b"kept")
+    assert scaled_programs(programs, 3, runner, tmp_path / "first") == first
+    assert kept.read_bytes() == b"kept"
+    # Another number of draws draws again, and none leaves out what the folder has.
+    assert set(scaled_programs(programs, 5, runner, tmp_path / "first")) > set(first)
+    assert kept.read_bytes() != b"kept"
+    assert scaled_programs(programs, 0, runner, tmp_path / "first") == []
+
+
+def test_programs_that_cannot_be_read_are_left_out(runner, tmp_path):
+    broken = tmp_path / "broken.hlo"
+    broken.write_text("HloModule broken")
+    assert scaled_programs([str(broken)], 2, runner, tmp_path / "scaled") == []

@@ -43,7 +43,6 @@ def tiny_tuning_config(**changes) -> TuningTrainConfig:
     config = replace(
         TUNING_PRESETS["quick"],
         benchmarks=("selection/last-sorted/b16-n8192",),
-        times="rates",
         test_op_limit=20,
         workers="in-process",
         threads=1,
@@ -82,6 +81,12 @@ def test_the_plans_of_a_run_are_measured(finished):
     assert "GNN on decisions" in text
     assert "op counts on decisions" in text
     assert len(list(finished.glob("**/events.out.tfevents.*"))) == 3
+
+
+def test_programs_in_other_sizes_are_trained_on(finished):
+    scaled = list((finished / "scaled").glob("*.hlo.zst"))
+    assert len(scaled) == 1
+    assert read_checked_json(finished / "config.json", "run settings", 2)["config"]["scaled"] == 1
 
 
 def test_the_plans_on_validation_are_measured_while_training(finished):

@@ -166,7 +166,8 @@ def test_an_episode_that_lost_its_worker_is_played_again_once(program, checkpoin
     assert asked == [0, 0, 1]
 
 
-def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(checkpoint):
+def test_where_nothing_is_predicted_to_save_time_nothing_is_proposed(tmp_path):
+    checkpoint = untrained("tuning", tiny_tuning_config(times="rates"), tmp_path)
     program = Program.of(Module.from_text(NETWORK))
     method = DecidingMethod("policy", Decisions(program, "close", checkpoint))
     try:
