@@ -147,17 +147,18 @@ class TreeLearning:
         outside = 0.0 if batch.alone else OUTSIDE_SECONDS
         return by_program(np.asarray(outside + seconds, np.float64), examples)
 
-    def predicted_alone(self, trees: Trees, texts: Sequence[str]) -> Floats:
-        """Returns the predicted seconds of other kernels alone, without flags.
+    def predicted_alone(self, grown: Iterable[Trees], texts: Sequence[str]) -> list[Floats]:
+        """Returns the seconds of other kernels alone, without flags, that each of trees predicts.
 
         Args:
-            trees: The trees.
+            grown: The trees, such as those of several seeds.
             texts: HLO texts (``hlograph.profiling.kernel_modules``).
         """
         features = features_of(texts)
         no_flags = np.zeros((len(texts), len(self.data.columns.flags)), np.float32)
         rows = of_seconds(features, no_flags, alone=True)
-        return np.exp(log_rated(features) + TreeSum(trees, rows.shape[1])(rows))
+        prior = log_rated(features)
+        return [np.exp(prior + TreeSum(trees, rows.shape[1])(rows)) for trees in grown]
 
     def predicted_gains(self, trees: Trees, examples: Sequence[ProgramExamples]) -> list[Floats]:
         """Returns the predicted seconds of the variants of each example in those of the default."""

@@ -71,7 +71,7 @@ def chosen(
     wrong = OpcodeErrors(held_out, ensemble(predicted))
     candidates = [origin for origin in origins if origin.split == "train"]
     texts = [origin.text for origin in candidates]
-    doubt = np.std([np.log(learning.predicted_alone(trees, texts)) for trees in grown], axis=0)
+    doubt = np.std(np.log(learning.predicted_alone(grown, texts)), axis=0)
     worth = doubt * np.array([wrong(text) for text in texts])
     return [candidates[number] for number in np.argsort(-worth)[: config.kernels]]
 

@@ -1,11 +1,12 @@
 """Settings of the programs of the bank of kernels."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from hlograph.corpus import kernel_times
-from hlograph.corpus.kernel_times import KernelTimes, Split
+from hlograph.corpus.kernel_times import KernelTimes, Split, TimedOn
 from models.config import CostModelConfig
 
 
@@ -71,8 +72,12 @@ class BankConfig:
         Raises:
             HloError: There is no data set, or it has no kernels of the instruction set.
         """
-        usual = kernel_times.load("train", folder=self.data).usual(self.isa)
-        return kernel_times.load(*splits, folder=self.data).timed_on(usual)
+        return kernel_times.load(*splits, folder=self.data).timed_on(self._timed_on)
+
+    @cached_property
+    def _timed_on(self) -> TimedOn:
+        # The same for all splits.
+        return kernel_times.load("train", folder=self.data).usual(self.isa)
 
 
 @dataclass(frozen=True, kw_only=True)

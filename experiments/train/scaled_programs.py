@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,12 @@ from experiments.kernel_bank.drawing import draw_program
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.module import Module
-from hlograph.storage.atomic_write import write_text_atomically
+from hlograph.reading.compression import compress
+from hlograph.storage.checked_file import read_checked_json, write_checked_json
+from hlograph.storage.locations import write_bytes
 
 _DRAWN = "drawn.json"
+_KIND, _VERSION = "programs in other sizes", 1
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def scaled_programs(
         Absolute paths of the files.
 
     Raises:
+        DamagedFileError: The folder's list of programs is damaged.
         OSError: A file cannot be written.
     """
     folder = folder.absolute()
@@ -77,9 +79,10 @@ def scaled_programs(
     for task, result in zip(new, results, strict=True):
         texts = {} if isinstance(result, WorkerLostError) else result
         for number, text in texts.items():
-            Module.from_text(text).save(_path(folder, task.benchmark, number))
+            path = _path(folder, task.benchmark, number)
+            write_bytes(path, compress(text.encode(), path.name))
         drawn[task.benchmark] = list(texts)
-    write_text_atomically(folder / _DRAWN, json.dumps(made | {"programs": drawn}) + "\n")
+    write_checked_json(folder / _DRAWN, _KIND, _VERSION, made | {"programs": drawn})
     return [str(_path(folder, name, number)) for name in names for number in drawn[name]]
 
 
@@ -88,7 +91,7 @@ def _drawn(folder: Path, made: Mapping[str, int]) -> dict[str, list[int]]:
     path = folder / _DRAWN
     if not path.exists():
         return {}
-    recorded = json.loads(path.read_text())
+    recorded = read_checked_json(path, _KIND, _VERSION)
     programs = recorded.pop("programs")
     return programs if recorded == made else {}
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from hlograph.measuring.trial import Job
 from hlograph.plans import Measured, Plan, compile_program
 from hlograph.profiling.kernel_categories import OUTSIDE
 from hlograph.profiling.kernel_modules import kernel_modules
-from hlograph.profiling.kernel_trees import KernelTrees
+from hlograph.profiling.kernel_trees import shipped_trees
 from hlograph.profiling.kernels import measure
 from hlograph.profiling.of_program import runner
 from hlograph.profiling.optimized_module import OptimizedModule
@@ -94,10 +94,6 @@ class PlanWorker:
         self._inputs = Samples(job.program, job.given, job.seed).usual[0].inputs
         self._kept: OrderedDict[str, _Compiled] = OrderedDict()
 
-    @cached_property
-    def _trees(self) -> KernelTrees:
-        return KernelTrees.load()
-
     def __call__(self, request: PlanRequest) -> PlanAnswer:
         """Answers a request. What cannot be done is refused with the reason."""
         try:
@@ -120,8 +116,9 @@ class PlanWorker:
         """Returns the predicted seconds of kernels in a run, by their names."""
         with lock.compiling():
             kernels = kernel_modules(program)
-            seconds = self._trees(kernels, plan.flags).kernels
-            outside = self._trees.weights.outside
+            trees = shipped_trees()
+            seconds = trees(kernels, plan.flags).kernels
+            outside = trees.weights.outside
         names = (kernel.name for kernel in kernels)
         return dict(zip(names, seconds, strict=True)) | {OUTSIDE: outside}
 

@@ -27,7 +27,7 @@ from hlograph.plans import Numerics, Program
 from hlograph.plans.compiling import optimized_module
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictTime, RatedKernels
-from hlograph.profiling.kernel_trees import KernelTrees
+from hlograph.profiling.kernel_trees import shipped_trees
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.predicted_kernels import (
     PredictedKernel,
@@ -235,7 +235,7 @@ class _Optimizer:
     def optimized_and_ratios(self, numerics: Numerics) -> tuple[OptimizedModule, _Ratios]:
         with self._recorder.noted(b"what decisions bring"):
             states = PlanStates(self._program, numerics, computing=lock.compiling)
-            state, trees = states.state(Point()), KernelTrees.load()
+            state, trees = states.state(Point()), shipped_trees()
             # What is predicted to save time together is no single decision.
             actions = [action for action in state.actions if action.value != PREDICTED]
             ratios = np.exp(log_ratios(state, trees, actions)).tolist()

@@ -20,7 +20,7 @@ from hlograph.measuring.samples import Samples
 from hlograph.plans import Numerics, Plan, Program, compile_program
 from hlograph.plans.knobs import Knob, Point, Recipe, flag_knobs, values_of
 from hlograph.plans.versions import STEPS, Versions
-from hlograph.profiling.kernel_trees import KernelTrees
+from hlograph.profiling.kernel_trees import KernelTrees, shipped_trees
 
 if TYPE_CHECKING:
     from hlograph.isolation import FlightRecorder
@@ -172,7 +172,7 @@ class ProfiledVersions(Versions):
     def trees(self) -> KernelTrees:
         """The trees that come with hlograph."""
         with lock.compiling():
-            return KernelTrees.load()
+            return shipped_trees()
 
     @cached_property
     def _states(self) -> PlanStates:

@@ -70,13 +70,12 @@ class PlayedPolicy:
             raise HloError(f"{checkpoint}: {error}") from error
         if not isinstance(kind, TuningKind):
             raise HloError(f"expected a policy over plans in {checkpoint}, got {kind.name}")
-        config, predict = kind.config, predictor(kind.config.times)
+        config = kind.config
         module = program.module()
-        self._process = PlanStates(program, numerics, predict, computing)
+        self._process = PlanStates(program, numerics, predictor(config.times), computing)
         env = TuningEnv(
             [NamedModule(program.name, lambda: module)],
             numerics=numerics,
-            predict=predict,
             max_offers=config.max_offers,
             kinds=kind.action_names,
             horizon=config.play_horizon,

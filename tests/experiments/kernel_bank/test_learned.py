@@ -48,7 +48,7 @@ def test_trees_learn_seconds(learning):
     predicted = trees.predicted_seconds(grown, learning.data.held_out)
     off = np.array(errors(HELD_OUT.measured, predicted))
     assert np.abs(off[:, :2]).mean() < 0.3
-    (alone,) = trees.predicted_alone(grown, [KERNELS[5]])
+    ((alone,),) = trees.predicted_alone([grown], [KERNELS[5]])
     assert np.log(alone) == pytest.approx(np.log(10 * seconds_of(5)), abs=0.7)
 
 
