@@ -20,9 +20,8 @@ from experiments.kernel_bank.origins import (
 from experiments.kernel_bank.recorder import KernelRecorder, KernelTask, Recorded
 from experiments.kernel_bank.settings import RecordKernelsConfig
 from hlograph.errors import HloError, WorkerLostError
-from hlograph.isolation import WorkerLimits, WorkerPool
+from hlograph.isolation import Pool, WorkerLimits, WorkerPool
 from hlograph.storage.appended_lines import append_line, appended_lines
-from hlograph.storage.machine import instruction_set, machine
 
 _LIMITS = WorkerLimits(seconds=120.0, idle_seconds=3600.0, memory=8 << 30)
 _PRELOADED = ("experiments.kernel_bank.recorder",)
@@ -95,16 +94,23 @@ def collect(config: RecordKernelsConfig, folder: Path) -> Iterator[Progress]:
             begun.append(draw)
             yield KernelTask(draw.origin.text, draw.number, config.seed, config.decisions)
 
-    with WorkerPool(
-        KernelRecorder, config.workers, _LIMITS, _PRELOADED, with_main=False
-    ) as workers:
+    with _workers(config) as workers:
         for number, answer in workers.map(tasks()):
             recorded.add(begun[number], answer)
             yield recorded.progress()
 
 
+def _workers(config: RecordKernelsConfig) -> Pool:
+    work = KernelRecorder, config.num_workers, _LIMITS, _PRELOADED
+    if config.workers == "ray":
+        from experiments.workers.worker import ray_pool
+
+        return ray_pool(*work, config.ray_address)
+    return WorkerPool(*work, with_main=False)
+
+
 def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
-    """Yields the draws of a part: of each kernel the first two, then of each the next, and so on.
+    """Yields the draws: of each kernel the first two, then of each the next, and so on.
 
     The first is the kernel as it is. Kernels with rare opcodes have several times as many.
     """
@@ -114,7 +120,7 @@ def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
         of_digest = {origin.digest: origin for origin in kernels}
         kernels = [of_digest[digest] for digest in config.chosen.read_text().split()]
     for first in range(0, config.draws, _AT_ONCE):
-        for origin in kernels[config.part :: config.parts]:
+        for origin in kernels:
             times = _OF_RARE if origin in rare else 1
             last = min(first + _AT_ONCE, config.draws)
             for number in range(times * first, times * last):
@@ -126,8 +132,6 @@ class _Recordings:
 
     def __init__(self, folder: Path, config: RecordKernelsConfig) -> None:
         self._file = folder / _FILE
-        here = machine()
-        self._machine = {"machine": here.key, "isa": instruction_set()}
         self._held_out = held_out_texts()
         self._seed = config.seed
         self.kernels = self._variants = 0
@@ -161,8 +165,9 @@ class _Recordings:
             return
         self.kernels += 1
         self._variants += len(variants)
-        content = {"change": answer.change, "load": answer.load, "variants": variants}
-        append_line(self._file, json.dumps(line | self._machine | content))
+        fields = ("machine", "isa", "change", "load")
+        line |= {name: getattr(answer, name) for name in fields} | {"variants": variants}
+        append_line(self._file, json.dumps(line))
 
     def _variants_of(self, answer: Recorded) -> Iterator[Mapping[str, Any]]:
         """Yields the variants; none if the default is a kernel of a held-out program."""

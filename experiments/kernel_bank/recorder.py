@@ -23,6 +23,7 @@ from hlograph.plans.flag_effects import machine_code
 from hlograph.plans.knobs import Point
 from hlograph.plans.versions import Versions
 from hlograph.profiling.optimized_module import OptimizedModule
+from hlograph.storage.machine import instruction_set, machine
 
 # A kernel that takes longer than this for one run, or to compile, is left out.
 _MOST_RUN_SECONDS, _MOST_COMPILE_SECONDS = 0.2, 2.0
@@ -56,12 +57,16 @@ class Recorded:
         change: What was changed of it.
         variants: Decisions, flags, seconds of the compilation, and times of each variant.
         load: Load of the machine while it was timed.
+        machine: Key of the machine that timed it.
+        isa: Instruction set that it was compiled for.
         seconds: Seconds of the parts of the recording.
     """
 
     change: dict[str, Any]
     variants: list[tuple[Point, dict[str, Any], float, VariantTimes]]
     load: float
+    machine: str
+    isa: str
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -138,6 +143,8 @@ class KernelRecorder:
                 for v, of_variant in zip(variants.values(), times, strict=True)
             ],
             run.load,
+            machine().key,
+            instruction_set(),
             _parts(moments),
         )
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from hlograph.corpus import kernel_times
@@ -17,7 +18,8 @@ class RecordKernelsConfig:
     Kernels come from the training programs of the data set of plan times, those of each family in
     turns. Each is recorded as it is, and then in draws with other sizes, types and layouts. Each is
     compiled by default and with some of the decisions that apply to it, and all of these are timed
-    in turns. A kernel is written as soon as it is recorded, so that a run may be killed.
+    in turns. A kernel is written as soon as it is recorded, so that a run may be killed. With
+    --workers ray, all nodes of a cluster record, each with the name of its machine.
     """
 
     out: Path
@@ -33,14 +35,15 @@ class RecordKernelsConfig:
     """Decisions of each kernel beside the default."""
     seed: int = 0
     """Seed of the order of the kernels and of the draws."""
-    part: int = 0
-    """Number of this part of the kernels, from 0; each machine of several records another part."""
-    parts: int = 1
-    """Number of parts. Folders of parts of one machine become one data set."""
     chosen: Path | None = None
     """File of the kernels to draw from, as ``choose`` writes it; None takes all."""
-    workers: int = 2
-    """Worker processes; compilations run side by side, measurements alone."""
+    workers: Literal["processes", "ray"] = "processes"
+    """Kind of workers: processes of this machine, or actors of a Ray cluster. Compilations run side
+    by side, measurements of a machine alone."""
+    num_workers: int | None = None
+    """Number of workers; None is one a core, with Ray one for each CPU of the cluster."""
+    ray_address: str | None = None
+    """Ray cluster to join: host:port, or auto for this machine's; None starts one of its own."""
 
 
 @dataclass(frozen=True)

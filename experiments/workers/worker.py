@@ -153,14 +153,18 @@ def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) 
         seconds=config.pass_seconds, memory=int(config.worker_memory_gib * (1 << 30))
     )
     work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
-    return _ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
+    return ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
 
 
-def _ray_pool(*arguments: Any) -> Pool:
-    """Returns a ``RayPool``. Ray is imported here, since its import takes seconds."""
+def ray_pool(*arguments: Any) -> Pool:
+    """Returns a ``RayPool``, which takes the arguments; Ray's import takes seconds.
+
+    Raises:
+        HloError: Ray is not installed, or there is no such cluster.
+    """
     with needing_ray():
-        ray_pool = resolve_name("experiments.workers.ray.pool:RayPool")
-    return ray_pool(*arguments)
+        make = resolve_name("experiments.workers.ray.pool:RayPool")
+    return make(*arguments)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def bank(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collecting, "origins", lambda seed: ORIGINS)
         patch.setattr(collecting, "held_out_texts", lambda: frozenset())
-        assert main([*arguments, "--kernels", "1", "--workers", "1"]) == 0
+        assert main([*arguments, "--kernels", "1", "--num-workers", "1"]) == 0
         first = list(recordings(folder))
         with (folder / "recordings.jsonl").open("a") as file:
             file.write('{"origin": "cut o')
