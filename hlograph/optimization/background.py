@@ -13,6 +13,7 @@ import os
 import pickle
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -41,10 +42,30 @@ Stage = Callable[[float], Iterator[Report]]
 """Function that yields the reports of a stage of a search, of the seconds that others have taken.
 """
 
+
+class _Turns:
+    """A lock that is given in the order in which threads ask for it."""
+
+    def __init__(self) -> None:
+        self._threads = deque[int]()
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> None:
+        thread = threading.get_ident()
+        with self._changed:
+            self._threads.append(thread)
+            self._changed.wait_for(lambda: self._threads[0] == thread)
+
+    def __exit__(self, *exception: object) -> None:
+        with self._changed:
+            self._threads.popleft()
+            self._changed.notify_all()
+
+
 # Searches of one program take turns: each has several processes, and they would wait for each other
 # to measure. The first stages have a turn of their own, so that none of them waits for a whole
 # search, which takes ten times as long.
-_TURNS = (threading.Lock(), threading.Lock())
+_TURNS = (_Turns(), _Turns())
 """Turns of first stages and of last ones."""
 
 _UNTIL = "jaxlib's default, until a search in the background has found a plan"
@@ -246,7 +267,7 @@ def _end_all() -> None:
 def _forget_searches() -> None:
     """Ends the copies of searches in a fork, where no thread goes on with them."""
     global _TURNS
-    _TURNS = (threading.Lock(), threading.Lock())
+    _TURNS = (_Turns(), _Turns())
     for search in _RUNNING:
         search._ended = threading.Event()
         search._ended.set()

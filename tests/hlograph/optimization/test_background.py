@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -152,8 +153,10 @@ def test_a_fork_of_the_program_has_no_search_to_wait_for(tmp_path):
     child = os.fork()
     if not child:
         background._end_all()  # as at its exit
-        ended = fast.wait(0) and all(turn.acquire(blocking=False) for turn in background._TURNS)
-        os._exit(0 if ended else 1)
+        for turns in background._TURNS:
+            with turns:  # for ever, if a search of the program had its turn here
+                pass
+        os._exit(0 if fast.wait(0) else 1)
     try:
         assert psutil.Process(child).wait(20) == 0
     except psutil.TimeoutExpired:
@@ -225,6 +228,23 @@ def test_searches_take_turns_and_can_be_closed(tmp_path):
     third.close()
     assert third.wait(LONG)
     assert {one.error for one in (first, second, third)} == {None}
+
+
+def test_turns_are_given_in_the_order_in_which_threads_ask():
+    turns, order = background._Turns(), []
+
+    def take(number):
+        with turns:
+            order.append(number)
+
+    threads = [threading.Thread(target=take, args=(number,)) for number in range(8)]
+    with turns:
+        for number, thread in enumerate(threads):
+            thread.start()
+            _wait_for(lambda waiting=number + 2: len(turns._threads) == waiting)
+    for thread in threads:
+        thread.join()
+    assert order == list(range(8))
 
 
 def test_a_function_that_is_dropped_ends_its_search(tmp_path):
