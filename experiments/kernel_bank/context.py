@@ -23,6 +23,8 @@ _CLASSES: Mapping[str, float] = {
     "above 200 µs": math.inf,
 }
 _PERCENTILES = (10, 50, 90)
+_THREADS: Mapping[bool, str] = {False: "one thread", True: "partitions"}
+_PARTITIONS = "outer_dimension_partitions"
 
 
 class InContext(NamedTuple):
@@ -32,11 +34,13 @@ class InContext(NamedTuple):
         within: Median seconds of a call within programs.
         warm: Seconds alone, with operands in the caches.
         cold: Seconds alone, after the caches were filled with other data.
+        has_partitions: True if several threads compute parts of it.
     """
 
     within: float
     warm: float
     cold: float
+    has_partitions: bool
 
 
 def in_context(alone: KernelTimes, programs: PlanTimes) -> list[InContext]:
@@ -57,21 +61,29 @@ def in_context(alone: KernelTimes, programs: PlanTimes) -> list[InContext]:
         default = measured.variants[0]
         texts = [alone.kernels[kernel.number] for kernel in default.kernels]
         if len(texts) == 1 and texts[0] in within and digest_of(texts[0]) == measured.origin:
-            both.append(InContext(median(within[texts[0]]), default.seconds, default.cold_seconds))
+            times = median(within[texts[0]]), default.seconds, default.cold_seconds
+            both.append(InContext(*times, _PARTITIONS in texts[0]))
     return both
 
 
 def context_table(kernels: Sequence[InContext]) -> str:
     """Returns by which factor kernels take longer within programs than alone, as Markdown."""
-    heads = ("kernels", "number", *_heads("warm"), *_heads("cold"))
-    rows, low = [], 0.0
-    for name, high in _CLASSES.items():
-        of_class = [kernel for kernel in kernels if low <= kernel.warm < high]
-        low = high
-        if of_class:
-            warm = [kernel.within / kernel.warm for kernel in of_class]
-            cold = [kernel.within / kernel.cold for kernel in of_class]
-            rows.append((name, f"{len(of_class):,}", *_quantiles(warm), *_quantiles(cold)))
+    heads = ("kernels", "computed by", "number", *_heads("warm"), *_heads("cold"))
+    rows = []
+    for has_partitions, threads in _THREADS.items():
+        low = 0.0
+        for name, high in _CLASSES.items():
+            of_class = [
+                kernel
+                for kernel in kernels
+                if low <= kernel.warm < high and kernel.has_partitions == has_partitions
+            ]
+            low = high
+            if of_class:
+                warm = [kernel.within / kernel.warm for kernel in of_class]
+                cold = [kernel.within / kernel.cold for kernel in of_class]
+                number = f"{len(of_class):,}"
+                rows.append((name, threads, number, *_quantiles(warm), *_quantiles(cold)))
     return markdown_table(heads, rows)
 
 

@@ -22,12 +22,12 @@ def test_kernels_that_are_the_same_alone_are_compared():
     alone = KernelTimes(KERNELS, [measured(3, same), measured(3, other), measured(5, "")])
     programs = PlanTimes(KERNELS, [plan("p", [3, 4]), plan("p", [3], wide=True)])
     (found,) = in_context(alone, programs)
-    assert found == pytest.approx((seconds_of(3), seconds_of(3) / 2, seconds_of(3) * 2))
+    assert found == pytest.approx((seconds_of(3), seconds_of(3) / 2, seconds_of(3) * 2, False))
 
 
-def test_the_table_has_a_row_for_each_class_of_run_times():
-    kernels = [InContext(2e-6, 1e-6, 4e-6), InContext(1e-3, 1e-3, 1e-3)]
+def test_the_table_has_a_row_for_each_class_of_run_times_and_kind_of_threads():
+    kernels = [InContext(2e-6, 1e-6, 4e-6, False), InContext(1e-3, 1e-3, 1e-3, True)]
     _, _, *rows = context_table(kernels).splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    assert cells[0] == ["below 2 µs", "1", *["2.00"] * 3, *["0.50"] * 3]
-    assert cells[1] == ["above 200 µs", "1", *["1.00"] * 6]
+    assert cells[0] == ["below 2 µs", "one thread", "1", *["2.00"] * 3, *["0.50"] * 3]
+    assert cells[1] == ["above 200 µs", "partitions", "1", *["1.00"] * 6]
