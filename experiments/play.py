@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome, least_on_the_way
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.player import STOP_ABOVE, Episodes, play_samples
@@ -35,6 +35,7 @@ from hlograph.module import Module, take_step
 from hlograph.optimization.methods import Listed, Method
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.reading.sources import Source
+from hlograph.transforms.pipelines import pipelines
 from models.actor_critic import ActorCritic
 
 _NAME = "program"
@@ -77,7 +78,9 @@ def play(
     Args:
         policy: Name of a policy that comes with the project, such as ``"gnn"``, or the path or URL
             of a checkpoint. Of several, each goes on from the smallest module of the one before:
-            ``("gnn", "sweeps")`` orders passes first, and then rewrites.
+            ``("gnn", "sweeps")`` orders passes first, and then rewrites. A reference pipeline may
+            be among them: ``("gnn", "xla-simplify")`` goes on with a fixed order, of which the
+            smallest module on its way is taken.
         source: A module, or what ``hlograph.Module.read`` makes one of: a lowered JAX function, a
             file, text.
         samples: Episodes, of which the best is kept; the first is greedy.
@@ -93,16 +96,21 @@ def play(
     """
     if samples < 1:
         raise ValueError(f"expected at least 1 episode, got samples={samples}")
-    policies = [policy] if isinstance(policy, str | Path) else list(policy)
-    loaded = [_loaded(str(policy)) for policy in policies]
+    names = [policy] if isinstance(policy, str | Path) else list(policy)
+    parts = [name if name in pipelines else _loaded(str(name)) for name in names]
     module = source if isinstance(source, Module) else Module.read(source)
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
-    for kind, network in loaded:
-        outcome = _best(kind, network, played.module, samples, seed, stop_above, seconds)
-        for name in outcome.passes:
+    for part in parts:
+        if isinstance(part, tuple):
+            outcome = _best(*part, played.module, samples, seed, stop_above, seconds)
+            steps, calls = outcome.passes, outcome.calls
+        else:
+            steps, calls = least_on_the_way(played.module.clone(), str(part))
+        for name in steps:
             take_step(played.module, name)
-        steps, calls = played.passes + outcome.passes, played.calls + outcome.calls
-        played = Played(played.module, played.start, outcome.op_count, steps, calls)
+        op_count = played.module.op_count
+        steps, calls = (*played.passes, *steps), played.calls + calls
+        played = Played(played.module, played.start, op_count, steps, calls)
     return played
 
 

@@ -27,7 +27,8 @@ from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 
 if TYPE_CHECKING:
-    from experiments.evaluate.study import Study
+    from experiments.evaluate.benchmarks import Reference
+    from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
 
 _OP_LIMIT, _COUNT = 3_000, 36
@@ -41,8 +42,9 @@ class EvaluateConfig:
     """Path or URL, or the name of one that comes with the project: gnn, gnn-brief, op-counts,
     sweeps, rewrites or rewrites-cost."""
     then: tuple[str, ...] = ()
-    """Policies that go on, one after the other, from what the one before leaves; by name or path.
-    All play as many episodes."""
+    """Policies, by name or path, and reference pipelines, such as xla-simplify, that go on, one
+    after the other, from what the one before leaves. Policies play as many episodes as the first;
+    of what a pipeline does, the smallest module on its way is taken."""
     benchmarks: tuple[str, ...] = ()
     """Modules to play on: globs, which select in the split, or names, files, folders and URLs,
     which are taken whatever the split. None is the whole split."""
@@ -140,32 +142,33 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     # These import torch and the engine: seconds that --help does not have.
     from experiments.evaluate.best_known import known_of
     from experiments.evaluate.study import Study
-    from experiments.policies.checkpoint import Checkpoint, training_cost
-    from experiments.policies.shipped import checkpoint_location
+    from experiments.policies.checkpoint import training_cost
     from experiments.search.run import beam_trial
     from experiments.workers.player import player
 
-    checkpoint = Checkpoint.load(checkpoint_location(config.checkpoint))
-    following = [Checkpoint.load(checkpoint_location(name)) for name in config.then]
-    names, group = _benchmarks(config, checkpoint)
-    pool = (config.num_workers, config.workers)
-    with player(checkpoint, folder, config.checks, *pool) as play:
-        print(f"{play.method()} on {len(names)} benchmarks: {group}")
-        references, left_out = play.references(names)
-        if not references:
-            raise HloError("no benchmark is left: " + "; ".join(left_out))
-        remaining = list(references)
-        how = (config.samples, config.seed, config.stop_above, config.seconds)
-        if config.beam is None:
-            trial = play.trial(group, remaining, *how, keep_losses=True)
-        else:
-            trial = beam_trial(play, group, remaining, config.beam)
-        left_out += play.left_out
-    for follower in following:
-        with player(follower, folder, config.checks, *pool) as play:
-            remaining = [outcome.benchmark for outcome in trial.outcomes]
-            trial = play.trial(group, remaining, *how, keep_losses=True, before=trial)
+    turns = _turns(config)
+    checkpoints = [checkpoint for checkpoint, _ in turns]
+    names, group = _benchmarks(config, checkpoints[0])
+    how = (config.samples, config.seed, config.stop_above, config.seconds)
+    trial: Trial | None = None
+    references: dict[str, Reference] = {}
+    left_out: list[str] = []
+    for checkpoint, pipelines in turns:
+        with player(checkpoint, folder, config.checks, config.num_workers, config.workers) as play:
+            if trial is None:
+                print(f"{play.method()} on {len(names)} benchmarks: {group}")
+                references, left_out = play.references(names)
+                if not references:
+                    raise HloError("no benchmark is left: " + "; ".join(left_out))
+            remaining = [o.benchmark for o in trial.outcomes] if trial else list(references)
+            if config.beam is not None:
+                trial = beam_trial(play, group, remaining, config.beam)
+            else:
+                trial = play.trial(group, remaining, *how, keep_losses=True, before=trial)
+            for pipeline in pipelines:
+                trial = play.followed(trial, pipeline, keep_losses=True)
             left_out += play.left_out
+    assert trial is not None
     played = {outcome.benchmark: references[outcome.benchmark] for outcome in trial.outcomes}
     if not played:
         raise HloError("no benchmark is left: " + "; ".join(left_out))
@@ -176,8 +179,23 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
         references=played,
         trials=[trial],
         best_known=known_of(played),
-        notes=[*map(training_cost, [checkpoint, *following]), *left_out],
+        notes=[*map(training_cost, checkpoints), *left_out],
     )
+
+
+def _turns(config: EvaluateConfig) -> list[tuple["Checkpoint", list[str]]]:
+    """Returns the policies that play, each with the reference pipelines that follow it."""
+    from experiments.policies.checkpoint import Checkpoint
+    from experiments.policies.shipped import checkpoint_location
+    from hlograph.transforms.pipelines import pipelines
+
+    turns: list[tuple[Checkpoint, list[str]]] = []
+    for name in (config.checkpoint, *config.then):
+        if turns and name in pipelines:
+            turns[-1][1].append(name)
+        else:
+            turns.append((Checkpoint.load(checkpoint_location(name)), []))
+    return turns
 
 
 def _slug(method: str) -> str:

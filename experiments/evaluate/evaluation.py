@@ -91,6 +91,34 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
     return Outcome(benchmark, start, module.op_count, applied, calls)
 
 
+def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
+    """Runs a reference pipeline on a module, and looks for the least op count on its way.
+
+    What a policy has removed, a pipeline may bring back.
+
+    Args:
+        module: The module; it is changed.
+        pipeline: Name of the pipeline.
+
+    Returns:
+        The passes that lead to the state with the least op count, the first of several, and the
+        number of calls of the whole pipeline.
+    """
+    least, applied, best = module.op_count, list[str](), 0
+
+    def step(entry: hlograph.Pass) -> bool:
+        nonlocal least, best
+        changed = module.run(entry)
+        if changed:
+            applied.append(entry.name)
+        if module.op_count < least:
+            least, best = module.op_count, len(applied)
+        return changed
+
+    calls = hlograph.pipelines[pipeline].run(step)
+    return tuple(applied[:best]), len(calls)
+
+
 def run_pipeline(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
     """Runs a reference pipeline on a module.
 

@@ -13,8 +13,8 @@ from experiments.policies.config import PassTrainConfig, Workers
 from experiments.policies.kind import PolicyKind
 from experiments.policies.player import STOP_ABOVE
 from experiments.workers.task_runner import TaskRunner, parameters_of
-from experiments.workers.tasks import MeasureReferences, PlaySamples
-from experiments.workers.worker import pool_of
+from experiments.workers.tasks import FollowByPipeline, MeasureReferences, PlaySamples
+from experiments.workers.worker import Task, pool_of
 from hlograph.errors import HloError, WorkerLostError
 from models.actor_critic import ActorCritic
 
@@ -90,19 +90,53 @@ class Player:
         method = self.method(samples, stop_above)
         if before is not None:
             method = f"{before.method}, then {method}"
+        outcomes, taken = self._done(tasks, names, method, keep_losses, before)
+        if before is not None:
+            outcomes = [replace(o, calls=o.calls + first[o.benchmark].calls) for o in outcomes]
+        return self.checked(method, group, outcomes, taken)
+
+    def followed(self, before: Trial, pipeline: str, keep_losses: bool = False) -> Trial:
+        """Runs a reference pipeline from the results of a trial, and checks what is smallest.
+
+        Args:
+            before: The trial.
+            pipeline: Name of the pipeline.
+            keep_losses: True if benchmarks that cost their worker are left out.
+
+        Returns:
+            A trial with the steps, calls and seconds of both.
+
+        Raises:
+            WorkerLostError: A benchmark cost its worker, and losses are not kept.
+        """
+        tasks = [FollowByPipeline(before=outcome, pipeline=pipeline) for outcome in before.outcomes]
+        names = [outcome.benchmark for outcome in before.outcomes]
+        method = f"{before.method}, then {pipeline}"
+        outcomes, taken = self._done(tasks, names, method, keep_losses, before)
+        return self.checked(method, before.group, outcomes, taken)
+
+    def _done(
+        self,
+        tasks: Sequence[Task],
+        names: Sequence[str],
+        method: str,
+        keep_losses: bool,
+        before: Trial | None,
+    ) -> tuple[list[Outcome], list[float]]:
+        """Has workers play on benchmarks, and returns outcomes and seconds, those before added."""
         results = self.runner.run(tasks, "an evaluation", keep_losses=keep_losses, progress=method)
-        played = []
+        earlier: dict[str, float] = {}
+        if before is not None:
+            played_before = (outcome.benchmark for outcome in before.outcomes)
+            earlier = dict(zip(played_before, before.seconds, strict=True))
+        outcomes, taken = list[Outcome](), list[float]()
         for name, result in zip(names, results, strict=True):
             if isinstance(result, WorkerLostError):
                 self.left_out.append(f"{name} is left out: its worker was lost: {result}")
             else:
-                played.append(result)
-        outcomes, taken = [outcome for outcome, _ in played], [s for _, s in played]
-        if before is not None:
-            earlier = dict(zip(first, before.seconds, strict=True))
-            taken = [s + earlier[o.benchmark] for o, s in zip(outcomes, taken, strict=True)]
-            outcomes = [replace(o, calls=o.calls + first[o.benchmark].calls) for o in outcomes]
-        return self.checked(method, group, outcomes, taken)
+                outcomes.append(result[0])
+                taken.append(result[1] + earlier.get(name, 0.0))
+        return outcomes, taken
 
     def checked(
         self,

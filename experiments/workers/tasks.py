@@ -10,7 +10,7 @@ import torch
 import hlograph
 from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
-from experiments.evaluate.evaluation import Check, Outcome
+from experiments.evaluate.evaluation import Check, Outcome, least_on_the_way
 from experiments.policies.config import PolicyName
 from experiments.policies.player import STOP_ABOVE, Episodes, play_greedily, play_samples
 from experiments.workers.collecting import Deck, RolloutStats, collect
@@ -109,6 +109,32 @@ class PlaySamples(Task):
             outcome = play_samples(episodes, self.benchmark, *how)
             seconds = time.perf_counter() - begun
         return replace(outcome, start=size, passes=(*self.before, *outcome.passes)), seconds
+
+
+@dataclass(frozen=True)
+class FollowByPipeline(Task):
+    """Runs a reference pipeline from where an outcome ends; keeps the smallest on the way."""
+
+    before: Outcome
+    pipeline: str
+
+    def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
+        """Returns the outcome of both, and the seconds that the pipeline took."""
+        note = f"{self.pipeline} after a policy, on {self.before.benchmark}".encode()
+        worker.recorder.begin(note, worker.config.check_seconds)
+        module = self.before.replay()
+        begun = time.perf_counter()
+        passes, calls = least_on_the_way(module.clone(), self.pipeline)
+        seconds = time.perf_counter() - begun
+        for name in passes:
+            module.run(name)
+        before = self.before
+        return replace(
+            before,
+            op_count=module.op_count,
+            passes=(*before.passes, *passes),
+            calls=before.calls + calls,
+        ), seconds
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,16 @@ def test_policies_go_on_from_each_other(module):
     assert both.module.equivalent_to(module)
 
 
+def test_a_pipeline_goes_on_from_a_policy():
+    module = corpus.benchmark("convex-optimization/jaxopt-anderson/run").load()
+    first = play("gnn", module)
+    both = play(["gnn", "xla-simplify"], module)
+    assert both.passes[: len(first.passes)] == first.passes
+    assert both.op_count == both.module.op_count <= first.op_count
+    assert len(both.passes) - len(first.passes) < both.calls - first.calls
+    assert both.module.equivalent_to(module)
+
+
 def test_more_episodes_are_never_worse(module):
     one, four = play("gnn", module), play("gnn", module, samples=4)
     assert four.op_count <= one.op_count

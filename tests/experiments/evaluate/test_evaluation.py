@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.evaluate.benchmarks import load
-from experiments.evaluate.evaluation import Check, Checker, Outcome
+from experiments.evaluate.evaluation import Check, Checker, Outcome, least_on_the_way
 from hlograph import corpus
 from hlograph.errors import WorkerTimedOutError
 
@@ -29,3 +29,15 @@ def test_outcomes_are_checked_by_running_their_passes_again(samples):
 def test_a_check_that_lost_its_worker_has_failed():
     found = Check.lost(WorkerTimedOutError("too long"))
     assert found.problem == "its check timed out: too long"
+
+
+def test_a_pipeline_is_followed_to_its_smallest_module():
+    module = load("dense-linear-algebra/slogdet/one")
+    smallest, ended = module.clone(), module.clone()
+    passes, calls = least_on_the_way(ended, "xla-simplify")
+    for name in passes:
+        smallest.run(name)
+    assert len(passes) < calls
+    assert smallest.op_count < ended.op_count < module.op_count  # a later pass adds some
+    # Where nothing that it does makes the module smaller, nothing is taken.
+    assert least_on_the_way(smallest, "xla-simplify")[0] == ()

@@ -105,6 +105,19 @@ def test_all_benchmarks_of_a_split(checkpoint, tmp_path):
     assert len(expected) > 1
 
 
+def test_a_pipeline_goes_on_from_what_a_policy_leaves(checkpoint, names, tmp_path):
+    (first,) = evaluate(_config(checkpoint, names), tmp_path).trials
+    study = evaluate(_config(checkpoint, names, then=("xla-simplify", "xla-cpu")), tmp_path)
+    (trial,) = study.trials
+    assert trial.method == "op counts, then xla-simplify, then xla-cpu"
+    assert all(check.problem is None for check in trial.checks)  # all steps lead to its op count
+    for before, after in zip(first.outcomes, trial.outcomes, strict=True):
+        assert after.op_count <= before.op_count
+        assert after.calls > before.calls
+        assert after.passes[: len(before.passes)] == before.passes
+    assert sum(o.op_count for o in trial.outcomes) < sum(o.op_count for o in first.outcomes)
+
+
 def test_a_policy_goes_on_from_what_another_one_leaves(checkpoint, tmp_path):
     few = corpus.load("diverse", split="validation", max_op_count=120)
     names = [b.name for b in sorted(few, key=lambda b: -b.op_count)[:2]]
