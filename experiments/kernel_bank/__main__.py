@@ -115,7 +115,7 @@ def _packed(config: PackConfig) -> str:
 
 
 def _compared(config: CompareConfig) -> str:
-    from experiments.kernel_bank.networks import compared
+    from experiments.kernel_bank.comparison import compared
 
     result = compared(config.times("train"), config.times(*config.splits), config)
     if config.page:

@@ -13,9 +13,9 @@ import numpy as np
 from experiments.cost_model.ranking import interval_of_mean
 from experiments.cost_model.trees import TreeLearning
 from experiments.evaluate.results import markdown_table
-from experiments.kernel_bank.comparison import errors, of_families
-from experiments.kernel_bank.learned import Predicted, bank_data
-from experiments.kernel_bank.networks import doubts, ensemble
+from experiments.kernel_bank.comparison import doubts, ensemble
+from experiments.kernel_bank.metrics import errors, of_families
+from experiments.kernel_bank.networks import Predicted, bank_data
 from experiments.kernel_bank.origins import Origin, opcodes_of
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel

@@ -1,161 +1,188 @@
-"""Comparison of models on the bank, with baselines and with the measurements themselves."""
+"""Comparison of models that learned from the bank: predictions, tables, and a page of them."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from statistics import fmean, median
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from experiments.cost_model.ranking import BYTES, FLOPS, Ranking, interval_of_mean, ranking
+from experiments.cost_model.trees import TreeLearning
+from experiments.evaluate.picture import Picture
 from experiments.evaluate.results import markdown_table
-from experiments.kernel_bank.learned import Predicted
+from experiments.kernel_bank.metrics import GAINS, RATES, baselines, errors, table
+from experiments.kernel_bank.networks import BankLearning, Predicted, bank_data, gains_of_words
+from experiments.kernel_bank.settings import CompareConfig
+from experiments.kernel_bank.worst import kinds_table, misses, misses_picture, misses_table
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
-from hlograph.profiling.kernel_inputs import NUMBERS, kernel_inputs
-from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 
-TOP = (1, 5, 10)
-"""Numbers of the best predicted variants, of which the fastest is taken."""
+_TREES, _ENSEMBLE = "gradient-boosted trees", "ensemble of networks"
+_UNSCALED = "without scaled kernels"
+_PARTS = 4
 
-# An order of two says little; variants that are level are no order.
-_LEAST_VARIANTS = 3
-_PERCENTILES = (50, 75, 90, 95, 99)
-_SECONDS = "seconds off by a factor of, at {}"
-RATES = "rates of work"
-"""Name of the baseline that predicts seconds by amounts of work (``hlograph.execution.rates``)."""
+_SHOWN = 20
+_BY_KIND = (RATES, _TREES, _ENSEMBLE)
+_PAGE = """\
+# Predictions of kernels
 
-# Other predictions whose numbers are no seconds are these.
-GAINS = "decisions alone"
-"""End of the names of predictions that see the default and the decision alone."""
+What models predict of {kernels:,} kernels of families that they have not seen, and where they are
+wrong ([cost-model.md](cost-model.md#a-bank-of-kernels)). This command makes the page:
 
-_NO_SECONDS = ("no model", "number of instructions")
+```sh
+{command}
+```
+
+Kendall's tau, clear pairs and slowdowns are of the order of a kernel's variants: means over
+families, with intervals over them. Seconds are those of all variants. *Decisions alone* see the
+default and what is decided, not what jaxlib made of it.
+
+{tables}
+
+## By kind of kernel
+
+The factor by which seconds are off, for half of the variants and for nine of ten of them.
+
+{kinds}
+
+## The worst
+
+The {shown} kernels whose defaults are predicted worst by the trees, one of each
+kernel that they were drawn from. A picture shows the largest computation of each, operands in
+grey; its title has the ratio of predicted to measured seconds.
+
+![{alt}]({file})
+
+{misses}
+"""
 
 
-def baselines(times: KernelTimes) -> dict[str, Predicted]:
-    """Returns the predictions of baselines that learn nothing, by name."""
+class Compared(NamedTuple):
+    """Models that were compared on kernels that were held out.
 
-    @cache
-    def numbers_of(number: int) -> dict[str, float]:
-        inputs = kernel_inputs(times.kernels[number])
-        return dict(zip(NUMBERS, map(float, inputs.numbers), strict=False))
+    Attributes:
+        times: The kernels.
+        predictions: Predictions for their variants, by the name of the model.
+        members: Those of the networks of all seeds.
+    """
 
-    def sums(of_kernel: Callable[[Mapping[str, float]], float]) -> Predicted:
-        return [
-            np.array(
-                [
-                    sum(k.calls * of_kernel(numbers_of(k.number)) for k in variant.kernels)
-                    for variant in kernel.variants
-                ]
-            )
-            for kernel in times.measured
-        ]
+    times: KernelTimes
+    predictions: Mapping[str, Predicted]
+    members: Sequence[Predicted]
 
+    def tables(self) -> str:
+        """Returns the table of models, and one of the doubt of several networks, as Markdown."""
+        parts = [table(self.times.measured, self.predictions)]
+        if len(self.members) > 1:
+            parts.append(_doubt_table(self.times.measured, self.members))
+        return "\n\n".join(parts)
+
+    def page(self, command: str) -> tuple[str, Picture]:
+        """Returns a page about the models as Markdown, and its picture.
+
+        Args:
+            command: Command that made it.
+        """
+        found = misses(self.times, self.predictions[_TREES])[:_SHOWN]
+        picture = misses_picture(found)
+        by_kind = [name for name in _BY_KIND if name in self.predictions]
+        return _PAGE.format(
+            command=command,
+            tables=self.tables(),
+            kernels=len(self.times.measured),
+            kinds=kinds_table(self.times, {name: self.predictions[name] for name in by_kind}),
+            shown=len(found),
+            alt=picture.alt,
+            file=f"{picture.name}.svg",
+            misses=misses_table(self.times, found),
+        ), picture
+
+
+def compared(learned: KernelTimes, held_out: KernelTimes, config: CompareConfig) -> Compared:
+    """Returns the predictions of all models for kernels that were held out.
+
+    Args:
+        learned: Kernels to learn from.
+        held_out: Kernels to compare on.
+        config: Settings.
+    """
+    data = bank_data(learned, held_out)
+    trees = TreeLearning(data, config.trees)
+    predictions = {
+        **baselines(held_out),
+        _TREES: trees.predicted_seconds(trees.seconds(), data.held_out),
+        f"{_TREES}, {GAINS}": trees.predicted_gains(trees.gains(), data.held_out),
+        f"mean of each word, {GAINS}": gains_of_words(data),
+    }
+    unchanged = [n for n, kernel in enumerate(learned.measured) if not kernel.change]
+    if config.ablations:
+        of_unchanged = trees.redrawn(0, unchanged).seconds()
+        predictions[f"{_TREES}, {_UNSCALED}"] = trees.predicted_seconds(of_unchanged, data.held_out)
+    if not config.seeds:
+        return Compared(held_out, predictions, ())
+    learning = BankLearning(data)
+    networks = dict(_networks(learning, config))
+    members = [networks[f"network, seed {seed}"] for seed in config.seeds]
+    predictions |= networks | {_ENSEMBLE: ensemble(members)}
+    if config.ablations:
+        predictions |= _ablations(learning, unchanged, config)
+    return Compared(held_out, predictions, members)
+
+
+def _networks(learning: BankLearning, config: CompareConfig) -> Iterator[tuple[str, Predicted]]:
+    for seed in config.seeds:
+        network = learning.trained(config.training, config.model, seed)
+        yield f"network, seed {seed}", learning.seconds(network)
+        yield f"network, seed {seed}, {GAINS}", learning.gains(network)
+
+
+def _ablations(
+    learning: BankLearning, unchanged: Sequence[int], config: CompareConfig
+) -> Mapping[str, Predicted]:
+    """Returns the mean predictions of networks that lack something, by what it is."""
+    shape = config.model
+    nodes = replace(shape.gat, layers=0)
+    opcodes = replace(nodes, attributes=False, neighbour_features=False)
+    lacking = {
+        "without edges": (replace(shape, gat=nodes), None),
+        "op counts, same trunk": (replace(shape, gat=opcodes), None),
+        _UNSCALED: (shape, unchanged),
+    }
     return {
-        "no model": sums(lambda numbers: 0.0),
-        "number of instructions": sums(lambda numbers: math.expm1(numbers["log_instructions"])),
-        "roofline of XLA's cost analysis": sums(_roofline),
-        RATES: sums(lambda numbers: math.exp(numbers["log_alone"])),
+        name: ensemble(
+            [
+                learning.seconds(learning.trained(config.training, gat, seed, part))
+                for seed in config.seeds
+            ]
+        )
+        for name, (gat, part) in lacking.items()
     }
 
 
-def _roofline(numbers: Mapping[str, float]) -> float:
-    flops, moved = math.expm1(numbers["log_flops"]), math.expm1(numbers["log_bytes"])
-    return max(flops / FLOPS, moved / BYTES, LEAST_SECONDS)
+def ensemble(members: Sequence[Predicted]) -> Predicted:
+    """Returns the geometric means of several predictions."""
+    return [np.exp(np.mean(np.log(each), axis=0)) for each in zip(*members, strict=True)]
 
 
-def table(measured: Sequence[MeasuredKernel], predictions: Mapping[str, Predicted]) -> str:
-    """Returns the table of models as Markdown.
+def doubts(members: Sequence[Predicted]) -> Predicted:
+    """Returns the standard deviation of the logarithms of several predictions."""
+    return [np.std(np.log(each), axis=0) for each in zip(*members, strict=True)]
 
-    Means are over the families of kernels, each with the mean over its kernels that have three
-    variants or more; intervals are over families. Seconds are those of all variants.
 
-    Args:
-        measured: The kernels that the models are compared on.
-        predictions: Predictions for their variants, by the name of the model.
-    """
-    heads = (
-        *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
-        *(f"top-{number} slowdown" for number in TOP),
-        *(_SECONDS.format(f"{percent} %") for percent in _PERCENTILES),
-    )
+def _doubt_table(measured: Sequence[MeasuredKernel], members: Sequence[Predicted]) -> str:
+    """Returns by which factor seconds are off where the members agree, and where they do not."""
+    doubt = np.concatenate(doubts(members))
+    off = np.abs(np.concatenate(errors(measured, ensemble(members))))
+    parts = np.array_split(np.argsort(doubt), _PARTS)
     rows = [
-        (*_orders(name, measured, predicted), *_factors(name, measured, predicted))
-        for name, predicted in predictions.items()
-    ]
-    odd = "half of the measurements by the other half"
-    halves = [np.array([median(v.warm[1::2]) for v in kernel.variants]) for kernel in measured]
-    rows.append((*_orders(odd, measured, halves, even=True), *[""] * len(_PERCENTILES)))
-    return markdown_table(heads, rows)
-
-
-def _orders(
-    name: str, measured: Sequence[MeasuredKernel], predicted: Predicted, even: bool = False
-) -> tuple[str, ...]:
-    """Returns a row of the table up to the factors, compared with all turns or the even ones."""
-    taus, clear, *slowdowns = (
-        of_families(measured, predicted, value, even=even)
-        for value in (
-            lambda ranking: ranking.tau,
-            lambda ranking: ranking.clear,
-            *(partial(_slowdown, n) for n in range(len(TOP))),
+        (
+            f"{np.exp(doubt[part].min()):.2f} to {np.exp(doubt[part].max()):.2f}",
+            f"{len(part):,}",
+            f"{np.exp(np.median(off[part])):.2f}",
+            f"{np.exp(np.percentile(off[part], 90)):.2f}",
         )
-    )
-    low, high = interval_of_mean(taus)
-    return (
-        name,
-        f"{fmean(taus):.3f}",
-        f"{low:.3f} to {high:.3f}",
-        f"{fmean(clear):.1%}" if clear else "",
-        *(f"{fmean(of_families):.1%}" for of_families in slowdowns),
-    )
-
-
-def _slowdown(number: int, ranking: Ranking) -> float:
-    return ranking.slowdown[number]
-
-
-def of_families(
-    measured: Sequence[MeasuredKernel],
-    predicted: Predicted,
-    value: Callable[[Ranking], float],
-    *,
-    even: bool = False,
-) -> list[float]:
-    """Returns the mean of a metric in each family, over kernels with three variants or more.
-
-    Args:
-        measured: The kernels.
-        predicted: Predictions for their variants.
-        value: Returns the metric; NaN for a kernel that does not have it.
-        even: True compares with the even turns of the measurements alone.
-    """
-    by_family: dict[str, list[float]] = defaultdict(list)
-    for kernel, numbers in zip(measured, predicted, strict=True):
-        if len(kernel.variants) >= _LEAST_VARIANTS:
-            turns = [variant.warm[::2] if even else variant.warm for variant in kernel.variants]
-            log_seconds = np.log([median(of_variant) for of_variant in turns])
-            by_family[kernel.family].append(value(ranking(numbers, log_seconds, TOP)))
-    means = [np.nanmean(of) for of in by_family.values() if not np.isnan(of).all()]
-    return [float(mean) for mean in means]
-
-
-def _factors(
-    name: str, measured: Sequence[MeasuredKernel], predicted: Predicted
-) -> tuple[str, ...]:
-    """Returns by which factor, at least 1, the seconds of variants are off, by percentiles."""
-    if name in _NO_SECONDS or name.endswith(GAINS):
-        return ("",) * len(_PERCENTILES)
-    factors = np.exp(np.abs(np.concatenate(errors(measured, predicted))))
-    return tuple(f"{np.percentile(factors, percent):.2f}" for percent in _PERCENTILES)
-
-
-def errors(measured: Sequence[MeasuredKernel], predicted: Predicted) -> list[NDArray[np.float64]]:
-    """Returns the logarithms of predicted / measured seconds of the variants of each kernel."""
-    return [
-        np.log(numbers / np.array([variant.seconds for variant in kernel.variants]))
-        for kernel, numbers in zip(measured, predicted, strict=True)
+        for part in parts
+        if len(part)
     ]
+    heads = ("members differ by a factor of", "variants", "off by, at 50 %", "off by, at 90 %")
+    return markdown_table(heads, rows)

@@ -1,188 +1,176 @@
-"""Models that learned from the bank, what networks lack, and what they say of their own doubt."""
+"""Networks that learn from the bank, and their predictions for the variants of other kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from experiments.cost_model.trees import TreeLearning
-from experiments.evaluate.picture import Picture
-from experiments.evaluate.results import markdown_table
-from experiments.kernel_bank.comparison import GAINS, RATES, baselines, errors, table
-from experiments.kernel_bank.learned import BankLearning, Predicted, bank_data, gains_of_words
-from experiments.kernel_bank.settings import CompareConfig
-from experiments.kernel_bank.worst import kinds_table, misses, misses_picture, misses_table
-from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from experiments.cost_model.examples import (
+    Data,
+    Kernels,
+    TableColumns,
+    Tables,
+    alone_examples,
+    moved,
+)
+from experiments.cost_model.settings import TrainingConfig
+from experiments.cost_model.training import Batch, log_gains, new_model, train
+from experiments.cost_model.trees import by_program
+from hlograph.corpus.kernel_times import KernelTimes
+from hlograph.profiling.kernel_inputs import kernel_inputs
+from models.config import CostModelConfig
+from models.cost_model import CostModel
 
-_TREES, _ENSEMBLE = "gradient-boosted trees", "ensemble of networks"
-_UNSCALED = "without scaled kernels"
-_PARTS = 4
+Predicted = list[NDArray[np.float64]]
+"""A number for each variant of each kernel that grows with its seconds."""
 
-_SHOWN = 20
-_BY_KIND = (RATES, _TREES, _ENSEMBLE)
-_PAGE = """\
-# Predictions of kernels
+_RIDGE = 3.0
+"""Examples without an effect that are added to those of each word."""
 
-What models predict of {kernels:,} kernels of families that they have not seen, and where they are
-wrong ([cost-model.md](cost-model.md#a-bank-of-kernels)). This command makes the page:
-
-```sh
-{command}
-```
-
-Kendall's tau, clear pairs and slowdowns are of the order of a kernel's variants: means over
-families, with intervals over them. Seconds are those of all variants. *Decisions alone* see the
-default and what is decided, not what jaxlib made of it.
-
-{tables}
-
-## By kind of kernel
-
-The factor by which seconds are off, for half of the variants and for nine of ten of them.
-
-{kinds}
-
-## The worst
-
-The {shown} kernels whose defaults are predicted worst by the trees, one of each
-kernel that they were drawn from. A picture shows the largest computation of each, operands in
-grey; its title has the ratio of predicted to measured seconds.
-
-![{alt}]({file})
-
-{misses}
-"""
+# Kernels whose variants are predicted at once.
+_AT_ONCE = 256
 
 
-class Compared(NamedTuple):
-    """Models that were compared on kernels that were held out.
+class Network(NamedTuple):
+    """A network that has learned, with all kernels as it sees them."""
 
-    Attributes:
-        times: The kernels.
-        predictions: Predictions for their variants, by the name of the model.
-        members: Those of the networks of all seeds.
-    """
-
-    times: KernelTimes
-    predictions: Mapping[str, Predicted]
-    members: Sequence[Predicted]
-
-    def tables(self) -> str:
-        """Returns the table of models, and one of the doubt of several networks, as Markdown."""
-        parts = [table(self.times.measured, self.predictions)]
-        if len(self.members) > 1:
-            parts.append(_doubt_table(self.times.measured, self.members))
-        return "\n\n".join(parts)
-
-    def page(self, command: str) -> tuple[str, Picture]:
-        """Returns a page about the models as Markdown, and its picture.
-
-        Args:
-            command: Command that made it.
-        """
-        found = misses(self.times, self.predictions[_TREES])[:_SHOWN]
-        picture = misses_picture(found)
-        by_kind = [name for name in _BY_KIND if name in self.predictions]
-        return _PAGE.format(
-            command=command,
-            tables=self.tables(),
-            kernels=len(self.times.measured),
-            kinds=kinds_table(self.times, {name: self.predictions[name] for name in by_kind}),
-            shown=len(found),
-            alt=picture.alt,
-            file=f"{picture.name}.svg",
-            misses=misses_table(self.times, found),
-        ), picture
+    model: CostModel
+    kernels: Kernels
 
 
-def compared(learned: KernelTimes, held_out: KernelTimes, config: CompareConfig) -> Compared:
-    """Returns the predictions of all models for kernels that were held out.
+def bank_data(learned: KernelTimes, held_out: KernelTimes) -> Data:
+    """Returns kernels to learn from, and others to predict, as examples.
 
     Args:
         learned: Kernels to learn from.
-        held_out: Kernels to compare on.
-        config: Settings.
+        held_out: Kernels to predict, of the same data set.
     """
-    data = bank_data(learned, held_out)
-    trees = TreeLearning(data, config.trees)
-    predictions = {
-        **baselines(held_out),
-        _TREES: trees.predicted_seconds(trees.seconds(), data.held_out),
-        f"{_TREES}, {GAINS}": trees.predicted_gains(trees.gains(), data.held_out),
-        f"mean of each word, {GAINS}": gains_of_words(data),
-    }
-    unchanged = [n for n, kernel in enumerate(learned.measured) if not kernel.change]
-    if config.ablations:
-        of_unchanged = trees.redrawn(0, unchanged).seconds()
-        predictions[f"{_TREES}, {_UNSCALED}"] = trees.predicted_seconds(of_unchanged, data.held_out)
-    if not config.seeds:
-        return Compared(held_out, predictions, ())
-    learning = BankLearning(data)
-    networks = dict(_networks(learning, config))
-    members = [networks[f"network, seed {seed}"] for seed in config.seeds]
-    predictions |= networks | {_ENSEMBLE: ensemble(members)}
-    if config.ablations:
-        predictions |= _ablations(learning, unchanged, config)
-    return Compared(held_out, predictions, members)
+    measured = [*learned.measured, *held_out.measured]
+    numbers = {k.number for m in measured for v in m.variants for k in v.kernels}
+    place = {number: place for place, number in enumerate(sorted(numbers))}
+    tables = Tables.of((), learned.measured)
+    training, examples = (
+        alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
+        for times in (learned, held_out)
+    )
+    return Data(
+        [learned.kernels[number] for number in place],
+        training,
+        examples,
+        TableColumns(tables.flags.columns, tables.decisions.columns),
+        tables.flags.table(),
+        tables.decisions.table(),
+    )
 
 
-def _networks(learning: BankLearning, config: CompareConfig) -> Iterator[tuple[str, Predicted]]:
-    for seed in config.seeds:
-        network = learning.trained(config.training, config.model, seed)
-        yield f"network, seed {seed}", learning.seconds(network)
-        yield f"network, seed {seed}, {GAINS}", learning.gains(network)
+class BankLearning:
+    """Networks that learn from kernels, and predict others.
+
+    Args:
+        data: The kernels as examples.
+
+    Attributes:
+        data: The same.
+    """
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self._inputs = [kernel_inputs(text) for text in data.kernels]
+
+    def trained(
+        self,
+        config: TrainingConfig,
+        shape: CostModelConfig,
+        seed: int,
+        part: Sequence[int] | None = None,
+    ) -> Network:
+        """Returns a network that has learned.
+
+        Args:
+            config: Settings of its training.
+            shape: Its shape.
+            seed: Seed of its parameters and of the order of the kernels.
+            part: Numbers of the kernels to learn from; None takes all.
+        """
+        data = self.data
+        if part is not None:
+            data = replace(data, training=[data.training[number] for number in part])
+        torch.manual_seed(seed)
+        model = new_model(self.data.columns, shape)
+        states = model.encoder.store()
+        states.add(self._inputs)
+        network = Network(model, Kernels(states, self._numbers))
+        train(*network, data, config, seed)
+        return network
+
+    def seconds(self, network: Network) -> Predicted:
+        """Returns the predicted seconds of the variants, alone with operands in the caches."""
+
+        def of_batch(batch: Batch, predicted: Tensor, _: Tensor) -> Tensor:
+            return network.model.plans(predicted, batch.plans, "alone").exp()
+
+        return self._predicted(network, of_batch)
+
+    def gains(self, network: Network) -> Predicted:
+        """Returns the predicted seconds of variants in those of the default.
+
+        Of the variants only the decisions are seen, not what jaxlib made of them.
+        """
+
+        def of_batch(batch: Batch, _: Tensor, vectors: Tensor) -> Tensor:
+            assert batch.alone is not None
+            decisions = self.data.decisions[batch.alone.decisions]
+            gains = log_gains(network.model, vectors, decisions, batch)
+            return torch.where(batch.decided, -gains, 0.0).exp()
+
+        return self._predicted(network, of_batch)
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        return torch.from_numpy(np.stack([kernel.numbers for kernel in self._inputs]))
+
+    @torch.inference_mode()
+    def _predicted(
+        self,
+        network: Network,
+        of_batch: Callable[[Batch, Tensor, Tensor], Tensor],
+    ) -> Predicted:
+        (model, kernels), examples = network, self.data.held_out
+        predicted: Predicted = []
+        for first in range(0, len(examples), _AT_ONCE):
+            some = examples[first : first + _AT_ONCE]
+            batch = Batch.of(some)
+            rows = model.of_batch(kernels.states, kernels.numbers, self.data.flags, batch.plans)
+            counts = [len(program.plans) for program in some]
+            predicted += [p.double().numpy() for p in of_batch(batch, *rows).split(counts)]
+        return predicted
 
 
-def _ablations(
-    learning: BankLearning, unchanged: Sequence[int], config: CompareConfig
-) -> Mapping[str, Predicted]:
-    """Returns the mean predictions of networks that lack something, by what it is."""
-    shape = config.model
-    nodes = replace(shape.gat, layers=0)
-    opcodes = replace(nodes, attributes=False, neighbour_features=False)
-    lacking = {
-        "without edges": (replace(shape, gat=nodes), None),
-        "op counts, same trunk": (replace(shape, gat=opcodes), None),
-        _UNSCALED: (shape, unchanged),
-    }
-    return {
-        name: ensemble(
-            [
-                learning.seconds(learning.trained(config.training, gat, seed, part))
-                for seed in config.seeds
-            ]
-        )
-        for name, (gat, part) in lacking.items()
-    }
+def gains_of_words(data: Data) -> Predicted:
+    """Returns the predicted seconds of variants in those of the default, by the decisions alone.
+
+    It is a ridge regression of the logarithms of ratios over the words of decisions: what each word
+    brings on average, whatever the kernel.
+
+    Args:
+        data: Kernels to learn from, and to predict.
+    """
+    batch = Batch.of(data.training)
+    decided = batch.decided.numpy()
+    words = _words(data, batch)[decided]
+    regular = words.T @ words + _RIDGE * np.eye(words.shape[1])
+    of_words = np.linalg.solve(regular, words.T @ batch.log_ratios.double().numpy()[decided])
+    log_gains = _words(data, Batch.of(data.held_out)) @ of_words
+    return by_program(np.exp(-log_gains), data.held_out)
 
 
-def ensemble(members: Sequence[Predicted]) -> Predicted:
-    """Returns the geometric means of several predictions."""
-    return [np.exp(np.mean(np.log(each), axis=0)) for each in zip(*members, strict=True)]
-
-
-def doubts(members: Sequence[Predicted]) -> Predicted:
-    """Returns the standard deviation of the logarithms of several predictions."""
-    return [np.std(np.log(each), axis=0) for each in zip(*members, strict=True)]
-
-
-def _doubt_table(measured: Sequence[MeasuredKernel], members: Sequence[Predicted]) -> str:
-    """Returns by which factor seconds are off where the members agree, and where they do not."""
-    doubt = np.concatenate(doubts(members))
-    off = np.abs(np.concatenate(errors(measured, ensemble(members))))
-    parts = np.array_split(np.argsort(doubt), _PARTS)
-    rows = [
-        (
-            f"{np.exp(doubt[part].min()):.2f} to {np.exp(doubt[part].max()):.2f}",
-            f"{len(part):,}",
-            f"{np.exp(np.median(off[part])):.2f}",
-            f"{np.exp(np.percentile(off[part], 90)):.2f}",
-        )
-        for part in parts
-        if len(part)
-    ]
-    heads = ("members differ by a factor of", "variants", "off by, at 50 %", "off by, at 90 %")
-    return markdown_table(heads, rows)
+def _words(data: Data, batch: Batch) -> NDArray[np.float64]:
+    assert batch.alone is not None
+    return data.decisions.double().numpy()[batch.alone.decisions.numpy()]

@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.evaluate.picture import GREY, Picture
 from experiments.evaluate.results import markdown_table
-from experiments.kernel_bank.comparison import errors
-from experiments.kernel_bank.learned import Predicted
+from experiments.kernel_bank.metrics import errors
+from experiments.kernel_bank.networks import Predicted
 from hlograph import parse
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.profiling.kernel_categories import KINDS, LOOP, kind_of

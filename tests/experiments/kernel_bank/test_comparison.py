@@ -5,9 +5,9 @@ import pytest
 
 from experiments.cost_model.settings import TrainingConfig, TreesConfig
 from experiments.cost_model.trees import TreeLearning
-from experiments.kernel_bank.comparison import errors
-from experiments.kernel_bank.learned import BankLearning, bank_data, gains_of_words
-from experiments.kernel_bank.networks import compared, doubts, ensemble
+from experiments.kernel_bank.comparison import compared, doubts, ensemble
+from experiments.kernel_bank.metrics import errors
+from experiments.kernel_bank.networks import BankLearning, bank_data, gains_of_words
 from experiments.kernel_bank.settings import CompareConfig
 from models.config import CostModelConfig, GATConfig
 from tests.experiments.cost_model.data import KERNELS, seconds_of
