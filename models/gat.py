@@ -98,13 +98,13 @@ class GATEncoder(Encoder):
 
     def incremental(self, states: RefinedGraphs) -> IncrementalEncoder:
         """Returns an encoder of added states; fused code encodes only nodes that are new."""
-        weights = self.fused_weights()
+        weights = self._fused_weights()
         if weights is None:
             return super().incremental(states)
         return IncrementalGATEncoder(self, states, GraphEncoder(states.refinement, weights))
 
     @torch.no_grad()
-    def fused_weights(self) -> EncoderWeights | None:
+    def _fused_weights(self) -> EncoderWeights | None:
         """Returns the parameters for fused code; None if there is none for this encoder."""
         layers, labels, pooled = list(self.blocks()), self.edge_labels(), self.pooling
         if not pooling.fits(pooled.shape):

@@ -44,7 +44,8 @@ _MOST_VALUES = 4
 
 _KEPT = 64  # states of a program
 
-_MOST_SAVED = 4.0
+MOST_LOG_RATIO = 4.0
+"""Bound of predicted log ratios as policies see them."""
 
 
 def action_kinds() -> tuple[str, ...]:
@@ -89,8 +90,8 @@ class PlanAction(NamedTuple):
     @property
     def log_ratio(self) -> float:
         """Predicted logarithm of the time before rules over that after, from -4 to 4."""
-        rest = max(1.0 - self.saved, math.exp(-_MOST_SAVED))
-        return max(-math.log(rest), -_MOST_SAVED)
+        rest = max(1.0 - self.saved, math.exp(-MOST_LOG_RATIO))
+        return max(-math.log(rest), -MOST_LOG_RATIO)
 
     @classmethod
     def named(cls, name: str) -> PlanAction:

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlograph.decisions.benchmarks import NamedModule
-from hlograph.decisions.plan_states import PlanAction, PlanStates, PointState, action_kinds
+from hlograph.decisions.plan_states import (
+    MOST_LOG_RATIO,
+    PlanAction,
+    PlanStates,
+    PointState,
+    action_kinds,
+)
 from hlograph.decisions.predicted_gains import log_ratios
 from hlograph.decisions.process import (
     Action,
@@ -41,7 +47,6 @@ ROLES: tuple[str, ...] = ("touched",)
 """Role of a node in an action, which is about it."""
 
 _KEPT = 64  # programs with their states
-_MOST_GAIN = 4.0
 
 
 class PlanState(State):
@@ -261,7 +266,7 @@ def features(
     """
     rows = [
         (numbers[each.kind], each.share, each.log_places, each.log_ratio, gain)
-        for each, gain in zip(actions, gains.clip(-_MOST_GAIN, _MOST_GAIN), strict=True)
+        for each, gain in zip(actions, gains.clip(-MOST_LOG_RATIO, MOST_LOG_RATIO), strict=True)
     ]
     return np.array(rows, np.float32).reshape(-1, len(PLAN_FEATURES))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hlograph._native import native
 from hlograph.execution.rates import default_rates, features
 from hlograph.graph.features import NODE_FEATURES
-from hlograph.graph.vocabulary import ELEMENT_TYPES, NODE_TYPES, OPCODES
+from hlograph.graph.vocabulary import OPCODES
 from hlograph.reading.parsers import parse_text
 
 if TYPE_CHECKING:
@@ -25,12 +25,8 @@ down to the first; log2(1 + x) / 16 of the size of the minor dimension."""
 KERNEL_NODE_FEATURES = (*NODE_FEATURES, *LAYOUT_FEATURES)
 """Columns of the nodes of kernels."""
 
-NODE_IDS: Mapping[str, tuple[str, ...]] = {
-    "node_type": NODE_TYPES,
-    "opcode": (*OPCODES, "computation"),
-    "element_type": ELEMENT_TYPES,
-}
-"""Names of the ids in the first columns of nodes, by column. A computation has no opcode."""
+NODE_OPCODES = (*OPCODES, "computation")
+"""Names of the ids in the column of opcodes. A computation has none of its own."""
 
 NUMBERS = (
     *("log_flops", "log_bytes", "log_transcendentals", "log_predicted", "log_partitions"),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hlograph._native import graphs
 from hlograph.errors import DamagedFileError
 from hlograph.plans.flags import FlagValue
-from hlograph.profiling.kernel_inputs import NODE_IDS, NUMBERS, inputs_of_kernels, number_names
+from hlograph.profiling.kernel_inputs import NODE_OPCODES, NUMBERS, inputs_of_kernels, number_names
 from hlograph.profiling.kernel_modules import KernelModule
 from hlograph.profiling.kernel_seconds import PredictedTime
 from hlograph.profiling.plan_words import decision_words, flag_words, word_table
@@ -38,7 +38,6 @@ SHIPPED = Path(__file__).with_name("kernel_trees.weights")
 _KIND, _VERSION = "kernel-trees", 4
 
 _PRIOR = NUMBERS.index("log_alone")
-_OPCODES = NODE_IDS["opcode"]
 
 
 class Trees(NamedTuple):
@@ -99,7 +98,7 @@ class TreeSum:
 
 def feature_names() -> tuple[str, ...]:
     """Returns the names of the features of a kernel: its numbers, and how often it has opcodes."""
-    return (*number_names(), *_OPCODES)
+    return (*number_names(), *NODE_OPCODES)
 
 
 def features_of(texts: Sequence[str]) -> Floats:
@@ -114,7 +113,7 @@ def features_of(texts: Sequence[str]) -> Floats:
         HloParseError: A text is no kernel.
     """
     batch = inputs_of_kernels(texts)
-    counts = np.zeros((len(texts), len(_OPCODES)))
+    counts = np.zeros((len(texts), len(NODE_OPCODES)))
     kernel = np.repeat(np.arange(len(texts)), np.diff(batch.offsets))
     np.add.at(counts, (kernel, batch.nodes[:, 1].astype(np.int64)), 1.0)
     return np.concatenate((batch.numbers.astype(np.float64), np.log1p(counts)), axis=1)
