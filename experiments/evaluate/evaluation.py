@@ -94,7 +94,9 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
 def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
     """Runs a reference pipeline on a module, and looks for the least op count on its way.
 
-    What a policy has removed, a pipeline may bring back.
+    What a policy has removed, a pipeline may bring back. Passes that cannot change anything are not
+    called: those that act on none of the module's opcodes, and those that were called since it
+    changed last.
 
     Args:
         module: The module; it is changed.
@@ -104,19 +106,26 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str,
         The passes that lead to the state with the least op count, the first of several, and the
         number of calls of the whole pipeline.
     """
-    least, applied, best = module.op_count, list[str](), 0
+    least, applied, best, calls = module.op_count, list[str](), 0, 0
+    idle, may_act = set[str](), hlograph.passes.may_act(module.op_counts())
 
     def step(entry: hlograph.Pass) -> bool:
-        nonlocal least, best
-        changed = module.run(entry)
-        if changed:
-            applied.append(entry.name)
+        nonlocal least, best, calls, may_act
+        if entry.name in idle or not may_act[entry.index]:
+            return False
+        calls += 1
+        idle.add(entry.name)
+        if not module.run(entry):
+            return False
+        applied.append(entry.name)
+        idle.clear()
+        may_act = hlograph.passes.may_act(module.op_counts())
         if module.op_count < least:
             least, best = module.op_count, len(applied)
-        return changed
+        return True
 
-    calls = hlograph.pipelines[pipeline].run(step)
-    return tuple(applied[:best]), len(calls)
+    hlograph.pipelines[pipeline].run(step)
+    return tuple(applied[:best]), calls
 
 
 def run_pipeline(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
