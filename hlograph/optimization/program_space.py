@@ -85,7 +85,7 @@ class ProgramSpace:
         Raises:
             HloError: The program does not compile so.
         """
-        return self._call(ProfiledVersions.promising_points, start)
+        return self._call(ProfiledVersions.promising_points, start, _PREDICTING)
 
     def point_of(self, plan: Plan) -> Point:
         """Returns the point of a plan's steps and flags, and makes its steps a value of a knob.
@@ -201,14 +201,14 @@ class ProfiledVersions(Versions):
                 *self.places(version).knobs(None if shares is None else shares.instructions),
             ]
 
-    def promising_points(self, start: Point) -> list[Point]:
+    def promising_points(self, start: Point, seconds: float) -> list[Point]:
         """Returns points that are predicted to be faster than another (``hlograph.decisions``).
 
         Raises:
             HloError: The program does not compile so.
         """
         with _reading(), self.recorder.noted(b"the decisions that are predicted to bring most"):
-            return promising_points(self._states, self.trees, start, _PREDICTING)
+            return promising_points(self._states, self.trees, start, seconds)
 
     @_compiling
     def _prepared(self, point: Point) -> tuple[Plan, Any]:

@@ -9,12 +9,19 @@ import pytest
 from hlograph.decisions.searches import names
 from hlograph.errors import WorkerLostError
 from hlograph.isolation import Remote
+from hlograph.optimization import program_space
 from hlograph.optimization.methods import methods
 from hlograph.optimization.methods.coordinate import JointSearch
 from hlograph.optimization.methods.predicted import Predicted
 from hlograph.optimization.program_space import ProgramSpace
 from hlograph.plans import Plan, Program, compile_program
 from tests.hlograph.optimization.outcomes import asked, made_outcome
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Predicts to the end, also on a busy machine."""
+    monkeypatch.setattr(program_space, "_PREDICTING", 300.0)
 
 
 def program_of(function, *shape):
