@@ -12,37 +12,39 @@ from benchmarks.results import (
     SECTIONS,
     Aim,
     Figure,
-    PassPolicy,
+    Learner,
     section_label,
     workers_label,
 )
 from benchmarks.settings import Settings
 from benchmarks.subjects import learning_subjects, names_near
 from benchmarks.timing import over_fewest, tracked
-from experiments.policies.config import PolicyName
 from hlograph.execution.bootstrap import Interval
 
 TITLE = "The whole PPO loop"
 subjects = learning_subjects
-_AIMS = {300: Aim(1_000, at_most=False), 8_000: Aim(100, at_most=False)}
+_AIMS = {300: Aim(2_500, at_most=False), 8_000: Aim(200, at_most=False)}
+_RATIO_AIM = Aim(1.8, at_most=False)
 
 
 def measure(settings: Settings) -> Iterator[Figure]:
     """Trains both policies for some iterations, numbers of workers taking turns."""
     parts = list(product(settings.learning_sizes, LEARNERS))
-    for size, kind in tracked(parts, "policy"):
+    for size, learner in tracked(parts, "policy"):
         names = names_near(size, settings.modules)
-        with loops_of(kind, names, settings) as loops:
+        with loops_of(learner, names, settings) as loops:
             timed = iterations(loops, settings.iterations)
-        yield from _figures(kind, size, timed)
+        yield from _figures(learner, size, timed)
 
 
 @contextmanager
-def loops_of(kind: PolicyName, names: Sequence[str], settings: Settings) -> Iterator[list[Loop]]:
+def loops_of(learner: Learner, names: Sequence[str], settings: Settings) -> Iterator[list[Loop]]:
     """Yields a loop for each number of workers."""
+    policy, preset = learner
     with ExitStack() as stack:
         yield [
-            stack.enter_context(Loop(kind, names, count, settings)) for count in settings.workers
+            stack.enter_context(Loop(policy, names, count, settings, preset))
+            for count in settings.workers
         ]
 
 
@@ -62,16 +64,16 @@ def iterations(loops: list[Loop], rounds: int) -> dict[int, list[Timed]]:
     return timed
 
 
-def _figures(kind: PassPolicy, size: int, timed: dict[int, list[Timed]]) -> Iterator[Figure]:
-    label, column = LEARNERS[kind], f"{size:,}"
+def _figures(learner: Learner, size: int, timed: dict[int, list[Timed]]) -> Iterator[Figure]:
+    label, column = LEARNERS[learner], f"{size:,}"
     speeds = {count: [t.frames_per_second for t in each] for count, each in timed.items()}
     for count, speed in speeds.items():
-        aim = _AIMS.get(size) if kind == "gnn" and count == max(timed) else None
+        aim = _AIMS.get(size) if learner.policy == "gnn" and count == max(timed) else None
         yield Figure.of(
             workers_label(label, count), column, Interval.quartiles(speed), "frames/s", aim
         )
     for count, fewest, ratio in over_fewest(speeds):
-        yield Figure.of(f"{label}, {count} over {fewest}", column, ratio, "x")
+        yield Figure.of(f"{label}, {count} over {fewest}", column, ratio, "x", _RATIO_AIM)
     for count, iterations_of in timed.items():
         for section in SECTIONS:
             each = Interval.quartiles(

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from benchmarks.settings import Settings
-from experiments.policies.config import GNNTrainConfig, PolicyName
+from experiments.policies.config import GNNTrainConfig, PolicyName, Preset
 from experiments.policies.kind import policy_kind
 from experiments.train.command_line import GNN_PRESETS
 from experiments.workers.task_runner import Iteration as Collection
@@ -57,14 +57,20 @@ class Loop:
         benchmarks: Names of the modules to play.
         workers: Number of processes.
         settings: Device, threads and seed.
+        preset: Preset of the trainer.
     """
 
     def __init__(
-        self, name: PolicyName, benchmarks: Sequence[str], workers: int, settings: Settings
+        self,
+        name: PolicyName,
+        benchmarks: Sequence[str],
+        workers: int,
+        settings: Settings,
+        preset: Preset = "quick",
     ) -> None:
         self.name: PolicyName = name
         self.workers, self._benchmarks = workers, benchmarks
-        self._config = config_of(settings)
+        self._config = config_of(settings, preset)
         self._learner = policy_kind(name, self._config)
         self._iteration = 0
         self._stack = ExitStack()
@@ -119,10 +125,10 @@ class Loop:
         return Timed(frames, collect, update, sections)
 
 
-def config_of(settings: Settings) -> GNNTrainConfig:
-    """Returns the trainer's quick preset: 16 environments, 40 steps per iteration."""
+def config_of(settings: Settings, preset: Preset = "quick") -> GNNTrainConfig:
+    """Returns a preset of the trainer: with quick, 16 environments of 40 steps an iteration."""
     return replace(
-        GNN_PRESETS["quick"],
+        GNN_PRESETS[preset],
         seed=settings.seed,
         device=settings.device,
         threads=settings.threads,

@@ -27,7 +27,8 @@ def _where_time_goes(result: GroupResult) -> Any:
     """Draws a stacked bar for each policy, size of module and number of workers."""
     from matplotlib import pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+    size = {"figsize": (5.5 * len(LEARNERS), 4.5), "layout": "constrained"}
+    figure, panels = plt.subplots(1, len(LEARNERS), **size, sharey=True)
     for axes, label in zip(panels, LEARNERS.values(), strict=True):
         bars = _bars(result, label)
         names = [f"{size}\n{workers} w." for size, workers in bars]
@@ -44,7 +45,7 @@ def _where_time_goes(result: GroupResult) -> Any:
             axes.text(place, 101, f"{total:.3g} ms", ha="center", fontsize="small")
         axes.set(title=label, xlabel="instructions, workers", ylim=(0, 108))
     panels[0].set_ylabel("% of the time of a frame")
-    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hlograph.errors import DamagedFileError
 from hlograph.execution.bootstrap import Interval
@@ -23,10 +23,20 @@ EXPONENT = "exponent"
 BYTES = "bytes an instruction"
 """Row of the peak memory per instruction."""
 
-PassPolicy = Literal["gnn", "op_counts"]
-"""Policies that are measured here: those that order passes."""
-LEARNERS: dict[PassPolicy, str] = {"gnn": "GNN", "op_counts": "op counts"}
-"""Name of each policy in tables."""
+
+class Learner(NamedTuple):
+    """A policy that orders passes, and the preset that it is trained with."""
+
+    policy: Literal["gnn", "op_counts"]
+    preset: Literal["quick", "full"] = "quick"
+
+
+LEARNERS: dict[Learner, str] = {
+    Learner("gnn"): "GNN",
+    Learner("gnn", "full"): "GNN, preset full",
+    Learner("op_counts"): "op counts",
+}
+"""Name of each learner in tables."""
 SECTIONS = ("pass", "featurisation", "inference", "other collecting", "update")
 """Parts of an iteration's time. Featurisation is all of stepping but the pass; other
 collecting is what the workers' clocks do not see: sending, joining, waiting for the last."""

@@ -123,6 +123,9 @@ class PPOConfig:
     """Optimizer steps in one pass over the rollout."""
     minibatch_parts: int = 2
     """Parts of a minibatch that may run at the same time; results depend on it."""
+    whole_episodes: bool = False
+    """True if minibatches are drawn by environment instead of by state. States of an episode share
+    most of what there is to encode; with few environments, minibatches are all too different."""
     clip: float = 0.2
     """Largest deviation of the probability ratio from 1 that is rewarded."""
     value_clip: float | None = None

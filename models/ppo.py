@@ -13,7 +13,8 @@ Each detail names its source:
 
 One detail is this project's own: minibatches consist of distinct states. An encoder costs far more
 than the heads, and most transitions share their state with others. A minibatch is therefore a
-random set of distinct states with every transition that visited them, and encodes each state once.
+random set of distinct states with every transition that visited them, and encodes each state once;
+or it is a random set of environments, whose states share most of their neighbourhoods.
 """
 
 from __future__ import annotations
@@ -136,8 +137,11 @@ class PPO:
 
         Advantages are computed once; [A] section 3.5 recommends to compute them in each epoch.
         """
-        for _ in range(self.config.epochs):
-            yield from state_minibatches(rollout.state, self.config.minibatches, generator)
+        config = self.config
+        for _ in range(config.epochs):
+            yield from state_minibatches(
+                rollout.state, config.minibatches, generator, config.whole_episodes
+            )
 
     def _loss(
         self, batch: _Transitions, entropy_weight: float, rows: Tensor, encoded: Tensor

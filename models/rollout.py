@@ -118,25 +118,38 @@ def merged(rollouts: Sequence[Rollout]) -> Rollout:
     return Rollout(states=store, keys=list(numbers), state=torch.cat(states, dim=1), **columns)
 
 
-def state_minibatches(state: Tensor, count: int, generator: torch.Generator) -> list[list[int]]:
+def state_minibatches(
+    state: Tensor, count: int, generator: torch.Generator, whole: bool = False
+) -> list[list[int]]:
     """Splits visited states at random into sets with about equally many transitions.
 
     Args:
         state: int64 [T, N], the states visited in each environment.
         count: Sets to form; fewer come back when states are few or visits uneven.
         generator: Source of the sets.
+        whole: True to draw environments instead of states. A state that several of them visited
+            is with the first one drawn.
 
     Returns:
         State numbers, disjoint, no set empty. Within a set, those that one environment visited
         are neighbours: they share most of what there is to encode.
     """
-    numbers, visits = state.unique(return_counts=True)
-    order = torch.randperm(len(visits), generator=generator)
-    before = visits[order].cumsum(0) - visits[order]
-    part = torch.empty_like(order)
-    part[order] = before * count // visits.sum()
-    of_state = dict(zip(numbers.tolist(), part.tolist(), strict=True))
+    visits = state.flatten().bincount()
+    if whole:
+        order = torch.randperm(state.shape[1], generator=generator)
+        drawn = torch.tensor(_by_environment(state[:, order]))
+    else:
+        numbers = visits.nonzero().squeeze(1)
+        drawn = numbers[torch.randperm(len(numbers), generator=generator)]
+    ends = visits[drawn].cumsum(0)
+    part = (ends - visits[drawn]) * count // ends[-1]
+    of_state = dict(zip(drawn.tolist(), part.tolist(), strict=True))
     sets: list[list[int]] = [[] for _ in range(count)]
-    for number in dict.fromkeys(state.T.flatten().tolist()):
+    for number in _by_environment(state):
         sets[of_state[number]].append(number)
     return [numbers for numbers in sets if numbers]
+
+
+def _by_environment(state: Tensor) -> list[int]:
+    """Returns distinct states in the order in which environment after environment visited them."""
+    return list(dict.fromkeys(state.T.flatten().tolist()))

@@ -96,7 +96,7 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str,
 
     What a policy has removed, a pipeline may bring back. Passes that cannot change anything are not
     called: those that act on none of the module's opcodes, and those that were called since it
-    changed last.
+    changed last. A pass that fails changes nothing.
 
     Args:
         module: The module; it is changed.
@@ -115,7 +115,11 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str,
             return False
         calls += 1
         idle.add(entry.name)
-        if not module.run(entry):
+        try:
+            changed = module.run(entry)
+        except hlograph.PassError:  # the module is as before
+            changed = False
+        if not changed:
             return False
         applied.append(entry.name)
         idle.clear()

@@ -44,9 +44,17 @@ OP_COUNT_PRESETS: dict[str, PassTrainConfig] = {
     "quick": PassTrainConfig(),
     "full": PassTrainConfig(**_FULL),
 }
+# Distinct neighbourhoods grow slower than frames, so large iterations cost less a frame, and long
+# trainings learn as much from them (docs/experiments-results.md). The op counts take as many steps
+# of the optimizer as with half the environments.
+_LARGE = {
+    "num_envs": 64,
+    "gat_ppo": PPOConfig(epochs=1, minibatches=8, whole_episodes=True),
+    "op_counts_ppo": PPOConfig(minibatches=8),
+}
 GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "quick": GNNTrainConfig(),
-    "full": GNNTrainConfig(**_FULL),
+    "full": GNNTrainConfig(**_FULL | _LARGE),
 }
 # What a sweep is worth may show many steps later, when single rewrites follow.
 _REWRITE_PPO = PPOConfig(gamma=0.97)

@@ -56,10 +56,11 @@ def test_each_distinct_state_is_encoded_once(policy):
     ),
     st.integers(1, 8),
     st.integers(0, 99),
+    st.booleans(),
 )
-def test_minibatches_hold_each_visited_state_once(visited, count, seed):
+def test_minibatches_hold_each_visited_state_once(visited, count, seed, whole):
     state = torch.tensor(visited)
-    sets = state_minibatches(state, count, torch.Generator().manual_seed(seed))
+    sets = state_minibatches(state, count, torch.Generator().manual_seed(seed), whole)
     assert sorted(n for numbers in sets for n in numbers) == state.unique().tolist()
     assert 1 <= len(sets) <= count
     visits = state.flatten().bincount()
@@ -75,10 +76,20 @@ def test_states_of_an_environment_are_neighbours():
     assert numbers == [0, 1, 2, 3, 4, 5, 6]
 
 
-def test_sets_follow_the_generator():
+def test_environments_stay_whole():
+    state = torch.arange(80).view(10, 8)
+    sets = state_minibatches(state, 4, torch.Generator().manual_seed(0), whole=True)
+    environments = [{number % 8 for number in numbers} for numbers in sets]
+    assert [len(numbers) for numbers in sets] == [20] * 4
+    assert [len(each) for each in environments] == [2] * 4
+    assert set.union(*environments) == set(range(8))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_sets_follow_the_generator(whole):
     def draw(seed: int) -> list[list[int]]:
         state = torch.arange(50).view(5, 10)
-        return state_minibatches(state, 4, torch.Generator().manual_seed(seed))
+        return state_minibatches(state, 4, torch.Generator().manual_seed(seed), whole)
 
     assert draw(1) == draw(1)
     assert draw(1) != draw(2)

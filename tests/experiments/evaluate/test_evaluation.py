@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import hlograph
 from experiments.evaluate.benchmarks import load
 from experiments.evaluate.evaluation import Check, Checker, Outcome, least_on_the_way
 from hlograph import corpus
@@ -41,3 +42,18 @@ def test_a_pipeline_is_followed_to_its_smallest_module():
     assert smallest.op_count < ended.op_count < module.op_count  # a later pass adds some
     # Where nothing that it does makes the module smaller, nothing is taken.
     assert least_on_the_way(smallest, "xla-simplify")[0] == ()
+
+
+def test_a_pass_of_the_pipeline_that_fails_changes_nothing(monkeypatch):
+    run = hlograph.Module.run
+
+    def failing(module, entry):
+        if entry.name == "algsimp":
+            raise hlograph.PassError("not today")
+        return run(module, entry)
+
+    module = load("dense-linear-algebra/slogdet/one")
+    monkeypatch.setattr(hlograph.Module, "run", failing)
+    passes, _ = least_on_the_way(module, "xla-simplify")
+    assert passes
+    assert "algsimp" not in passes
