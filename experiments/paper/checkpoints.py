@@ -39,6 +39,8 @@ HUGE_OPS = 10_000
 HUGE = f"more than {HUGE_OPS:,} instructions"
 """Group of modules of the test splits that are much larger than any in training."""
 _TESTS = ("test-seen", "test-unseen")
+_FOLLOWER = "xla-simplify"
+"""Pipeline that goes on from what policies leave."""
 _WIN_NOTES = (
     "Results of several episodes count the pass calls and seconds of all of them.",
     "Random search has on each benchmark the wall time of the GNN with the same seed, its encoding "
@@ -106,11 +108,15 @@ def _greedily_or_best(
 def _beside_random(
     config: WinConfig, play: Player, group: str, names: Sequence[str], seed: int
 ) -> Iterator[Trial]:
-    """Yields the trials of one checkpoint on a group; after a GNN's, those of random search."""
+    """Yields the trials of one checkpoint on a group; after each, what ``_FOLLOWER`` makes of it.
+
+    After a GNN's come those of random search.
+    """
     yield play.trial(group, names, stop_above=config.stop_above)
     for count in dict.fromkeys((1, config.samples)):
         for trial in _greedily_or_best(count, play, group, names, seed):
             yield trial
+            yield play.followed(trial, _FOLLOWER)
             if play.checkpoint.kind == "gnn":
                 yield _random_search(play, trial)
 
