@@ -393,7 +393,8 @@ def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     policies = ["GNN", "GNN, best of 3", "op counts", "op counts, best of 3"]
     searches = ["random search, time of GNN", "random search, time of GNN, best of 3"]
     brief = ["GNN, stops above 0.2", "op counts, stops above 0.2"]
-    assert sorted(study.methods(group)) == sorted([*policies, *searches, *brief])
+    followed = [f"{policy}, then xla-simplify" for policy in policies]
+    assert sorted(study.methods(group)) == sorted([*policies, *followed, *searches, *brief])
     for policy, search in zip(policies[:2], searches, strict=True):
         (played,), (searched,) = study.of(policy, group), study.of(search, group)
         assert played.seed == searched.seed == 5
