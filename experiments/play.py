@@ -102,15 +102,13 @@ def play(
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
     for part in parts:
         if isinstance(part, tuple):
-            outcome = _best(*part, played.module, samples, seed, stop_above, seconds)
-            steps, calls = outcome.passes, outcome.calls
+            best = _best(*part, played.module, samples, seed, stop_above, seconds)
         else:
-            steps, calls = least_on_the_way(played.module.clone(), str(part))
-        for name in steps:
+            best = least_on_the_way(played.module.clone(), str(part))
+        for name in best.passes:
             take_step(played.module, name)
-        op_count = played.module.op_count
-        steps, calls = (*played.passes, *steps), played.calls + calls
-        played = Played(played.module, played.start, op_count, steps, calls)
+        steps, calls = (*played.passes, *best.passes), played.calls + best.calls
+        played = Played(played.module, played.start, best.op_count, steps, calls)
     return played
 
 

@@ -5,7 +5,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import hlograph
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load
@@ -91,7 +91,21 @@ def after_pipeline(benchmark: str, pipeline: str) -> Outcome:
     return Outcome(benchmark, start, module.op_count, applied, calls)
 
 
-def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
+class LeastState(NamedTuple):
+    """The state with the least op count on the way of a pipeline, the first of several.
+
+    Attributes:
+        passes: Passes that lead there.
+        op_count: Its op count.
+        calls: Calls of the whole pipeline.
+    """
+
+    passes: tuple[str, ...]
+    op_count: int
+    calls: int
+
+
+def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
     """Runs a reference pipeline on a module, and looks for the least op count on its way.
 
     What a policy has removed, a pipeline may bring back. Passes that cannot change anything are not
@@ -99,12 +113,8 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str,
     changed last. A pass that fails changes nothing.
 
     Args:
-        module: The module; it is changed.
+        module: The module; it is changed as the whole pipeline does.
         pipeline: Name of the pipeline.
-
-    Returns:
-        The passes that lead to the state with the least op count, the first of several, and the
-        number of calls of the whole pipeline.
     """
     least, applied, best, calls = module.op_count, list[str](), 0, 0
     idle, may_act = set[str](), hlograph.passes.may_act(module.op_counts())
@@ -129,7 +139,7 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> tuple[tuple[str,
         return True
 
     hlograph.pipelines[pipeline].run(step)
-    return tuple(applied[:best]), calls
+    return LeastState(tuple(applied[:best]), least, calls)
 
 
 def run_pipeline(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:

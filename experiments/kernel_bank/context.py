@@ -14,6 +14,7 @@ from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.origins import digest_of
 from hlograph.corpus.kernel_times import KernelTimes
 from hlograph.corpus.plan_times import PlanTimes
+from hlograph.plans.placing.operations import PARTITIONS
 
 # Upper bounds of the classes of kernels, by their seconds alone, and their names.
 _CLASSES: Mapping[str, float] = {
@@ -24,7 +25,6 @@ _CLASSES: Mapping[str, float] = {
 }
 _PERCENTILES = (10, 50, 90)
 _THREADS: Mapping[bool, str] = {False: "one thread", True: "partitions"}
-_PARTITIONS = "outer_dimension_partitions"
 
 
 class InContext(NamedTuple):
@@ -62,7 +62,7 @@ def in_context(alone: KernelTimes, programs: PlanTimes) -> list[InContext]:
         texts = [alone.kernels[kernel.number] for kernel in default.kernels]
         if len(texts) == 1 and texts[0] in within and digest_of(texts[0]) == measured.origin:
             times = median(within[texts[0]]), default.seconds, default.cold_seconds
-            both.append(InContext(*times, _PARTITIONS in texts[0]))
+            both.append(InContext(*times, PARTITIONS in texts[0]))
     return both
 
 

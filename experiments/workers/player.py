@@ -90,10 +90,7 @@ class Player:
         method = self.method(samples, stop_above)
         if before is not None:
             method = f"{before.method}, then {method}"
-        outcomes, taken = self._done(tasks, names, method, keep_losses, before)
-        if before is not None:
-            outcomes = [replace(o, calls=o.calls + first[o.benchmark].calls) for o in outcomes]
-        return self.checked(method, group, outcomes, taken)
+        return self.checked(method, group, *self._done(tasks, names, method, keep_losses, before))
 
     def followed(self, before: Trial, pipeline: str, keep_losses: bool = False) -> Trial:
         """Runs a reference pipeline from the results of a trial, and checks what is smallest.
@@ -112,8 +109,8 @@ class Player:
         tasks = [FollowByPipeline(before=outcome, pipeline=pipeline) for outcome in before.outcomes]
         names = [outcome.benchmark for outcome in before.outcomes]
         method = f"{before.method}, then {pipeline}"
-        outcomes, taken = self._done(tasks, names, method, keep_losses, before)
-        return self.checked(method, before.group, outcomes, taken)
+        done = self._done(tasks, names, method, keep_losses, before)
+        return self.checked(method, before.group, *done)
 
     def _done(
         self,
@@ -123,19 +120,21 @@ class Player:
         keep_losses: bool,
         before: Trial | None,
     ) -> tuple[list[Outcome], list[float]]:
-        """Has workers play on benchmarks, and returns outcomes and seconds, those before added."""
+        """Has workers play on benchmarks; returns outcomes and seconds, with the costs before."""
         results = self.runner.run(tasks, "an evaluation", keep_losses=keep_losses, progress=method)
-        earlier: dict[str, float] = {}
+        earlier: dict[str, tuple[int, float]] = {}
         if before is not None:
-            played_before = (outcome.benchmark for outcome in before.outcomes)
-            earlier = dict(zip(played_before, before.seconds, strict=True))
+            costs = zip(before.outcomes, before.seconds, strict=True)
+            earlier = {outcome.benchmark: (outcome.calls, spent) for outcome, spent in costs}
         outcomes, taken = list[Outcome](), list[float]()
         for name, result in zip(names, results, strict=True):
             if isinstance(result, WorkerLostError):
                 self.left_out.append(f"{name} is left out: its worker was lost: {result}")
             else:
-                outcomes.append(result[0])
-                taken.append(result[1] + earlier.get(name, 0.0))
+                outcome, seconds = result
+                calls, spent = earlier.get(name, (0, 0.0))
+                outcomes.append(replace(outcome, calls=outcome.calls + calls))
+                taken.append(seconds + spent)
         return outcomes, taken
 
     def checked(

@@ -74,19 +74,21 @@ def is_library_fusion(op: Instruction) -> bool:
     return op.opcode == "fusion" and op.kind == "kCustom"
 
 
-_CONFIG, _KEY = "backend_config", "outer_dimension_partitions"
+PARTITIONS = "outer_dimension_partitions"
+"""Key of the number of parts in a fusion's backend configuration."""
+_CONFIG = "backend_config"
 
 
 def partitions_of(fusion: Instruction) -> tuple[int, ...]:
     """Returns the number of parts of a fusion's outer dimensions; empty for one thread."""
     config = json.loads(fusion.attributes.get(_CONFIG, "{}"))
-    return tuple(map(int, config.get(_KEY, ())))
+    return tuple(map(int, config.get(PARTITIONS, ())))
 
 
 def set_partitions(fusion: Instruction, parts: tuple[int, ...]) -> None:
     """Writes the number of parts into a fusion's backend configuration."""
     if parts:
-        config = {_KEY: [str(part) for part in parts]}
+        config = {PARTITIONS: [str(part) for part in parts]}
         fusion.attributes[_CONFIG] = json.dumps(config, separators=(",", ":"))
     else:
         fusion.attributes.pop(_CONFIG, None)
@@ -103,5 +105,5 @@ def set_library(fusion: Instruction, kind: str) -> None:
     fusion.attributes["kind"] = "kCustom" if kind else "kLoop"
     fusion.attributes.pop(_CONFIG, None)
     if kind:
-        config = {_KEY: [], "fusion_config": {"kind": kind}}
+        config = {PARTITIONS: [], "fusion_config": {"kind": kind}}
         fusion.attributes[_CONFIG] = json.dumps(config, separators=(",", ":"))
