@@ -1,4 +1,4 @@
-"""Fully connected layers on the CPU, also after layer normalisation, with gradients.
+"""Fully connected layers after layer normalisation on the CPU, with gradients.
 
 A row's result depends on that row alone, bit for bit.
 """
@@ -16,34 +16,6 @@ LANES = 8
 """Rows that are normalised, hidden layers and pooled columns have a multiple of this width."""
 
 Floats = NDArray[np.float32]
-
-
-class Dense:
-    """Fully connected layer.
-
-    Args:
-        weight: float32 ``[O, I]``, copied.
-        bias: float32 ``[O]``, copied.
-
-    Raises:
-        ValueError: There is not one bias for each output.
-    """
-
-    def __init__(self, weight: Floats, bias: Floats) -> None:
-        self._layer = graphs().DenseLayer(weight, bias)
-
-    def __call__(self, rows: Floats) -> Floats:
-        """Returns ``rows @ weight.T + bias``, float32 ``[N, O]``.
-
-        Args:
-            rows: float32 ``[N, I]``.
-
-        Raises:
-            ValueError: The rows have another width.
-        """
-        out = np.empty((len(rows), self._layer.outputs), np.float32)
-        self._layer.apply(rows, out)
-        return out
 
 
 class Normalised(NamedTuple):

@@ -1,5 +1,5 @@
-// Binds fully connected layers.
-#include "hlograph/native/kernels/dense.h"
+// Binds fully connected layers after layer normalisation.
+#include "hlograph/native/kernels/projection.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,17 +8,9 @@
 
 #include "hlograph/native/bindings/graphs/arrays.h"
 #include "hlograph/native/bindings/graphs/bind.h"
-#include "hlograph/native/kernels/projection.h"
 
 namespace hlograph {
 namespace {
-
-void Apply(const DenseLayer& layer, const In<float, 2>& rows, Out<float, 2> out) {
-  nb::gil_scoped_release release;
-  Expect(Size(rows, 1) == layer.inputs(), "rows must be as wide as the layer's input");
-  Expect(HasShape(out, Size(rows, 0), layer.outputs()), "results of the wrong shape");
-  layer.Apply(rows.data(), Size(rows, 1), Size(rows, 0), out.data());
-}
 
 void Forward(const Projection& projection, const In<float, 2>& rows, int threads,
              Out<float, 2> out) {
@@ -47,10 +39,6 @@ void Backward(const Projection& projection, const In<float, 2>& rows, const In<f
 }  // namespace
 
 void BindDense(nb::module_& m) {
-  nb::class_<DenseLayer>(m, "DenseLayer")
-      .def(nb::new_(&Dense), nb::arg("weight"), nb::arg("bias"))
-      .def_prop_ro("outputs", &DenseLayer::outputs)
-      .def("apply", &Apply, nb::arg("rows"), nb::arg("out"));
   nb::class_<Projection>(m, "Projection")
       .def(nb::new_(&ProjectionOf), nb::arg("scale"), nb::arg("shift"), nb::arg("epsilon"),
            nb::arg("weight"), nb::arg("bias"))
