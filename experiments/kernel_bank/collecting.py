@@ -19,6 +19,7 @@ from experiments.kernel_bank.origins import (
 )
 from experiments.kernel_bank.recorder import KernelRecorder, KernelTask, Recorded
 from experiments.kernel_bank.settings import RecordKernelsConfig
+from experiments.workers.ray import ray_pool
 from hlograph.errors import HloError, WorkerLostError
 from hlograph.isolation import Pool, WorkerLimits, WorkerPool
 from hlograph.storage.appended_lines import append_line, appended_lines
@@ -103,8 +104,6 @@ def collect(config: RecordKernelsConfig, folder: Path) -> Iterator[Progress]:
 def _workers(config: RecordKernelsConfig) -> Pool:
     work = KernelRecorder, config.num_workers, _LIMITS, _PRELOADED
     if config.workers == "ray":
-        from experiments.workers.worker import ray_pool
-
         return ray_pool(*work, config.ray_address)
     return WorkerPool(*work, with_main=False)
 

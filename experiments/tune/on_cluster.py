@@ -17,7 +17,7 @@ from tqdm import tqdm
 from experiments.tune.curves import Curve
 from experiments.tune.races import TuningRace, check_methods, measured_again, raced
 from experiments.tune.results import RaceResult
-from experiments.workers.worker import needing_ray
+from experiments.workers.ray import needing_ray
 from hlograph.errors import WorkerLostError
 from hlograph.measuring.trial import PlanMeasurement
 from hlograph.optimization.measurements import Measurements

@@ -5,11 +5,9 @@ holds everything that its result depends on, so every worker returns the same.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -18,9 +16,9 @@ import torch
 from experiments.evaluate.evaluation import Checker
 from experiments.policies.config import PolicyName, TrainConfig
 from experiments.policies.kind import EnvRequest, MakeEnv, PolicyKind, policy_kind
+from experiments.workers.ray import ray_pool
 from experiments.workers.startup import prepare_worker
 from hlograph.decisions.benchmarks import MODULES, NamedModule, resolve_benchmarks
-from hlograph.errors import HloError
 from hlograph.isolation import (
     FlightRecorder,
     InProcessPool,
@@ -154,31 +152,3 @@ def pool_of(config: TrainConfig, make_worker: MakeWorker = make_rollout_worker) 
     )
     work = (partial(make_worker, config), config.num_workers, limits, PRELOADED)
     return ray_pool(*work, config.ray_address) if config.workers == "ray" else WorkerPool(*work)
-
-
-def ray_pool(*arguments: Any) -> Pool:
-    """Returns a ``RayPool``, which takes the arguments; Ray's import takes seconds.
-
-    Raises:
-        HloError: Ray is not installed, or there is no such cluster.
-    """
-    with needing_ray():
-        make = resolve_name("experiments.workers.ray.pool:RayPool")
-    return make(*arguments)
-
-
-@contextmanager
-def needing_ray() -> Iterator[None]:
-    """Says what to install if Ray is not there to be imported.
-
-    Raises:
-        HloError: It is not.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise HloError(
-            "--workers ray needs Ray, which is not installed: pip install 'hlograph[ray]'"
-        ) from error
