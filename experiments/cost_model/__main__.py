@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from experiments.cost_model.settings import EffectsConfig, RecordConfig, TrainCostModelConfig
-from experiments.evaluate.run_folder import run_in_folder, save_provenance
+from experiments.evaluate.run_folder import REFUSED, run_in_folder, save_provenance
+from hlograph.errors import HloError
 from hlograph.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case EffectsConfig():
             from experiments.cost_model.plan_times.effects import print_effects
 
-            print_effects(config)
+            try:
+                print_effects(config)
+            except HloError as error:
+                print(error, file=sys.stderr)
+                return REFUSED
             return 0
 
 
@@ -67,9 +72,10 @@ def _record(config: RecordConfig, folder: Path) -> list[str]:
     from experiments.cost_model.plan_times.collecting import collect
     from experiments.evaluate.speed_programs import recorded_programs
     from experiments.policies.shipped import checkpoint_location
-    from hlograph.errors import HloError
     from hlograph.plans import Program
 
+    if config.extends and not config.pack:
+        raise HloError("expected --pack FOLDER with --extends, got none")
     chosen = recorded_programs(config.set, config.split, config.programs, config.per_family)
     policy = checkpoint_location(config.policy) if config.policy else None
     decided = partial(decided_by, policy) if policy else None
@@ -146,6 +152,8 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
     from hlograph.profiling.kernel_seconds import RatedKernels
     from hlograph.profiling.kernel_trees import KernelTrees
 
+    if not config.seeds and config.bank is None:
+        raise HloError("expected --seeds of networks or a --bank for trees, got neither")
     if config.bank is not None:
         MissingExtraError.check("paper", "lightgbm")  # before the training of networks
     data = load_data(
@@ -162,10 +170,14 @@ def _train(config: TrainCostModelConfig, folder: Path) -> list[str]:
         write_text_atomically(folder / "cost-model.md", comparison.page())
         if config.decided is not None:
             held_out = plan_times.load("validation", folder=config.decided)
+            if not held_out.plans:
+                return [comparison.table()]
             trees = KernelTrees(grown)
             return [
                 comparison.table(),
-                seconds_table(held_out, {"rates of work": RatedKernels(), "trees": trees}),
+                seconds_table(
+                    held_out, {"rates of work": RatedKernels(alone=True), "trees": trees}
+                ),
                 decided_table(held_out.by_program(), trees),
             ]
     return [comparison.table()]

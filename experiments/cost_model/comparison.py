@@ -88,9 +88,9 @@ def roofline(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
     return _sums(torch.maximum(flops, moved).clamp(min=LEAST_SECONDS), program)
 
 
-def predicted_seconds(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
+def rates_of_work(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
     """Returns the seconds by amounts of work and measured rates (``hlograph.execution.rates``)."""
-    return _sums(_column(kernels, program, "log_predicted").double().exp(), program)
+    return _sums(_column(kernels, program, "log_alone").double().exp(), program)
 
 
 def measured_kernels(kernels: Kernels, program: ProgramExamples) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ BASELINES: Mapping[str, Predict] = {
     "no model": no_model,
     "number of instructions": num_instructions,
     "roofline of XLA's cost analysis": roofline,
-    "predicted seconds": predicted_seconds,
+    "rates of work": rates_of_work,
 }
 """Baselines by name."""
 
@@ -184,10 +184,12 @@ class CostModelComparison:
 
     def about(self) -> str:
         """Returns a paragraph about the data set."""
-        training, held_out = self._data.training, self._data.held_out
+        held_out, alone = self._data.held_out, self._data.alone
+        names = {program.name for program in self._data.whole}
         agreement = fmean(repeated(program.plans) for program in held_out)
         return (
-            f"Trained on {_number(training)} plans of {len(training)} programs; compared on "
+            f"Trained on {_number(self._data.whole)} plans of {len(names)} programs and "
+            f"{_number(alone)} variants of {len(alone):,} kernels alone; compared on "
             f"{_number(held_out)} plans of {len(held_out)} programs of other families. Numbers are "
             "means over programs. The turns of each measurement were split in halves: Kendall's "
             f"tau of one with the other is {agreement:.3f}, so measurements of half this length "
@@ -212,10 +214,7 @@ def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
     taus = [of_program.tau for of_program in rankings]
     low, high = interval_of_mean(taus)
     clear = float(np.nanmean([of_program.clear for of_program in rankings]))
-    slower = [
-        np.exp(fmean(np.log1p(of_program.slowdown[number]) for of_program in rankings)) - 1
-        for number in range(len(TOP))
-    ]
+    slower = [fmean(each.slowdown[number] for each in rankings) for number in range(len(TOP))]
     return (
         name,
         f"{fmean(taus):.3f}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -115,14 +116,16 @@ def decided_examples(
         trees: Trees that predict the seconds of kernels.
 
     Raises:
-        HloError: A program does not compile.
+        HloError: A program does not compile, or there are no decisions about any.
     """
     parts: list[DecidedExamples] = []
-    for state, recorded in _recorded(plans):
+    for _, state, recorded in _recorded(plans):
         rows, shares, _ = decision_rows(state, trees, list(recorded))
         told = shares > _LEAST_SHARE
         gains = _local(np.array(list(recorded.values())), shares)
         parts.append(DecidedExamples(rows[told], gains[told], shares[told]))
+    if not parts:
+        raise HloError("expected plans that differ by one decision from others, found none")
     return DecidedExamples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -136,8 +139,8 @@ def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -
     Raises:
         HloError: A program does not compile.
     """
-    choices: dict[tuple[str, str], list[_Choice]] = {}
-    for state, recorded in _recorded(plans):
+    choices: dict[tuple[str, str], dict[str, list[_Choice]]] = {}
+    for name, state, recorded in _recorded(plans):
         actions, measured = list(recorded), np.log(list(recorded.values()))
         predicted = {
             _RATES: np.array([action.log_ratio for action in actions]),
@@ -145,8 +148,9 @@ def decided_table(plans: Mapping[str, Sequence[PlanTime]], trees: KernelTrees) -
         }
         where = _BEYOND if state.point.items else _DEFAULT
         for model, by_model in predicted.items():
-            choices.setdefault((where, model), []).append(_Choice.of(by_model, measured))
-    rows = [_row(*names, of_model) for names, of_model in sorted(choices.items())]
+            of_model = choices.setdefault((where, model), {})
+            of_model.setdefault(name, []).append(_Choice.of(by_model, measured))
+    rows = [_row(*names, list(of_model.values())) for names, of_model in sorted(choices.items())]
     return markdown_table(_HEADS, rows)
 
 
@@ -204,27 +208,29 @@ class _Choice(NamedTuple):
         return cls(clear, float(measured[chosen]), float(measured.max()))
 
 
-def _row(where: str, model: str, choices: Sequence[_Choice]) -> tuple[str, ...]:
+def _row(where: str, model: str, by_program: Sequence[Sequence[_Choice]]) -> tuple[str, ...]:
+    """Returns a row of the table, with means and an interval over programs."""
+    choices = [choice for of_program in by_program for choice in of_program]
     right, pairs = map(sum, zip(*(choice.clear for choice in choices), strict=True))
-    chosen = np.array([choice.chosen for choice in choices])
-    best = np.array([choice.best for choice in choices])
-    low, high = np.exp(interval_of_mean(chosen.tolist()))
+    chosen = [fmean(choice.chosen for choice in of_program) for of_program in by_program]
+    best = [fmean(choice.best for choice in of_program) for of_program in by_program]
+    low, high = np.exp(interval_of_mean(chosen))
     return (
         where,
         model,
         str(len(choices)),
-        f"{right / pairs:.0%}",
-        f"{np.exp(chosen.mean()):.2f} ({low:.2f} to {high:.2f})",
-        f"{np.exp(best.mean()):.2f}",
-        f"{chosen.sum() / best.sum():.0%}",
-        f"{(chosen < -_SLOWER).sum()}",
+        f"{right / pairs:.0%}" if pairs else "",
+        f"{np.exp(fmean(chosen)):.2f} ({low:.2f} to {high:.2f})",
+        f"{np.exp(fmean(best)):.2f}",
+        f"{fmean(chosen) / fmean(best):.0%}" if any(best) else "",
+        str(sum(choice.chosen < -_SLOWER for choice in choices)),
     )
 
 
 def _recorded(
     plans: Mapping[str, Sequence[PlanTime]],
-) -> Iterator[tuple[PointState, dict[PlanAction, float]]]:
-    """Yields the states of each program on which decisions were recorded, and their actions."""
+) -> Iterator[tuple[str, PointState, dict[PlanAction, float]]]:
+    """Yields programs, their states on which decisions were recorded, and the actions of these."""
     for name, of_program in tqdm(plans.items(), unit="program", disable=None):
         states = PlanStates(Program.of(corpus.benchmark(name).load()))
         ratios = {Point.of(plan.decisions): plan.ratio for plan in of_program} | {Point(): 1.0}
@@ -232,7 +238,7 @@ def _recorded(
             if any(_has_one_more(other, point) for other in ratios) and (
                 recorded := recorded_actions(states, ratios, point)
             ):
-                yield states.state(point), recorded
+                yield name, states.state(point), recorded
 
 
 def _has_one_more(point: Point, before: Point) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -191,19 +191,6 @@ def alone_examples(kernels: Sequence[MeasuredKernel], tables: Tables) -> list[Pr
     return found
 
 
-def moved(kernel: MeasuredKernel, place: Callable[[int], int]) -> MeasuredKernel:
-    """Returns a kernel of the bank whose texts have other numbers.
-
-    Args:
-        kernel: The kernel.
-        place: Returns the new number of a text.
-    """
-    return replace(
-        kernel,
-        variants=tuple(replace(v, kernels=renumbered(v.kernels, place)) for v in kernel.variants),
-    )
-
-
 def alone_plans(kernel: MeasuredKernel, name: str) -> list[PlanTime]:
     """Returns the variants of a kernel as plans of a program of that name."""
     default = kernel.variants[0]
@@ -354,7 +341,7 @@ def load_data(
             examples(others, tables),
         )
     )
-    training += alone_examples([moved(k, lambda n: third + n) for k in alone.measured], tables)
+    training += alone_examples([k.renumbered(lambda n: third + n) for k in alone.measured], tables)
     return Data(
         [*learned.kernels, *single.kernels, *alone.kernels],
         training,

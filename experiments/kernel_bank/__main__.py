@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(_curve(config))
             case ContextConfig():
                 print(_in_context(config))
-    except HloError as error:
+    except (HloError, OSError) as error:
         print(error, file=sys.stderr)
         return REFUSED
     return 0
@@ -117,6 +117,8 @@ def _packed(config: PackConfig) -> str:
 def _compared(config: CompareConfig) -> str:
     from experiments.kernel_bank.comparison import compared
 
+    if not config.splits:
+        raise HloError("expected --splits to compare on, got none")
     result = compared(config.times("train"), config.times(*config.splits), config)
     if config.page:
         page, picture = result.page(provenance()["command"])

@@ -19,6 +19,7 @@ from experiments.kernel_bank.networks import Predicted, bank_data
 from experiments.kernel_bank.origins import Origin, opcodes_of
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.errors import HloError
 from hlograph.profiling.kernel_trees import Trees
 
 _ROUNDS = 4
@@ -63,7 +64,11 @@ def chosen(
         held_out: Kernels to find errors on, of the validation split.
         origins: Kernels to choose from; only those for training are chosen.
         config: Settings.
+
+    Raises:
+        HloError: The settings have a single seed.
     """
+    _check_seeds(config.seeds)
     learning = TreeLearning(bank_data(learned, held_out), config.trees)
     grown = [learning.redrawn(seed).seconds() for seed in config.seeds]
     examples = learning.data.held_out
@@ -88,7 +93,11 @@ def curve(
         validation: Kernels whose errors choose.
         held_out: Kernels to compare on.
         config: Settings.
+
+    Raises:
+        HloError: The settings have a single seed.
     """
+    _check_seeds(config.seeds)
     rounds = _Rounds(learned, validation, held_out, config)
     order = list(range(len(learned.measured)))
     Random(config.seeds[0]).shuffle(order)
@@ -104,6 +113,14 @@ def curve(
     rows.append((f"{sizes[-1]:,}", "all", *rounds.learned(order)[1]))
     heads = ("kernels", "taken", "Kendall's tau", "95 % interval", "off by, at 50 %", "at 90 %")
     return markdown_table(heads, rows)
+
+
+def _check_seeds(seeds: Sequence[int]) -> None:
+    if len(set(seeds)) < 2:
+        raise HloError(
+            f"expected two or more --seeds, got {list(seeds)}: the doubt about a kernel "
+            "is how much trees of several seeds disagree"
+        )
 
 
 class _Rounds:

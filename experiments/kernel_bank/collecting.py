@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -87,10 +88,11 @@ def collect(config: RecordKernelsConfig, folder: Path) -> Iterator[Progress]:
     end = time.monotonic() + 60 * config.minutes
     recorded = _Recordings(folder, config)
     begun: list[Drawn] = []
+    most = math.inf if config.kernels is None else config.kernels
 
     def tasks() -> Iterator[KernelTask]:
         for draw in drawn:
-            if time.monotonic() > end or recorded.kernels >= (config.kernels or float("inf")):
+            if time.monotonic() > end or recorded.kernels >= most:
                 return
             begun.append(draw)
             yield KernelTask(draw.origin.text, draw.number, config.seed, config.decisions)
@@ -117,13 +119,22 @@ def _draws(config: RecordKernelsConfig) -> Iterator[Drawn]:
     rare = with_rare_opcodes(kernels)
     if config.chosen:
         of_digest = {origin.digest: origin for origin in kernels}
-        kernels = [of_digest[digest] for digest in config.chosen.read_text().split()]
+        kernels = [_chosen(of_digest, digest) for digest in config.chosen.read_text().split()]
     for first in range(0, config.draws, _AT_ONCE):
         for origin in kernels:
             times = _OF_RARE if origin in rare else 1
             last = min(first + _AT_ONCE, config.draws)
             for number in range(times * first, times * last):
                 yield Drawn(origin, number)
+
+
+def _chosen(of_digest: Mapping[str, Origin], digest: str) -> Origin:
+    if digest not in of_digest:
+        raise HloError(
+            f"expected the digest of a kernel that can be recorded, got {digest!r}: make the file "
+            "again with `choose`"
+        )
+    return of_digest[digest]
 
 
 class _Recordings:

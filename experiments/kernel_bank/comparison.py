@@ -144,9 +144,9 @@ def _ablations(
     nodes = replace(shape.gat, layers=0)
     opcodes = replace(nodes, attributes=False, neighbour_features=False)
     lacking = {
-        "without edges": (replace(shape, gat=nodes), None),
-        "op counts, same trunk": (replace(shape, gat=opcodes), None),
-        _UNSCALED: (shape, unchanged),
+        f"{_ENSEMBLE}, without edges": (replace(shape, gat=nodes), None),
+        f"{_ENSEMBLE}, op counts for the graph": (replace(shape, gat=opcodes), None),
+        f"{_ENSEMBLE}, {_UNSCALED}": (shape, unchanged),
     }
     return {
         name: ensemble(

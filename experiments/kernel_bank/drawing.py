@@ -92,6 +92,8 @@ def _changed(source: ModuleText, seconds: float, random: Random) -> Draw:
     factor = target / seconds
     for _ in range(_TRIES):
         change = _change(source, random, factor)
+        if change == Change():
+            continue
         try:
             module = changed(source, change)
         except HloError:

@@ -15,6 +15,7 @@ from experiments.cost_model.ranking import BYTES, FLOPS, Ranking, interval_of_me
 from experiments.evaluate.results import markdown_table
 from experiments.kernel_bank.networks import Predicted
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.errors import HloError
 from hlograph.profiling.kernel_inputs import NUMBERS, kernel_inputs
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS
 
@@ -28,10 +29,10 @@ _SECONDS = "seconds off by a factor of, at {}"
 RATES = "rates of work"
 """Name of the baseline that predicts seconds by amounts of work (``hlograph.execution.rates``)."""
 
-# Other predictions whose numbers are no seconds are these.
 GAINS = "decisions alone"
 """End of the names of predictions that see the default and the decision alone."""
 
+# Other predictions whose numbers are no seconds.
 _NO_SECONDS = ("no model", "number of instructions")
 
 
@@ -43,11 +44,16 @@ def baselines(times: KernelTimes) -> dict[str, Predicted]:
         inputs = kernel_inputs(times.kernels[number])
         return dict(zip(NUMBERS, map(float, inputs.numbers), strict=False))
 
-    def sums(of_kernel: Callable[[Mapping[str, float]], float]) -> Predicted:
+    def sums(
+        of_kernel: Callable[[Mapping[str, float]], float], *, by_calls: bool = True
+    ) -> Predicted:
         return [
             np.array(
                 [
-                    sum(k.calls * of_kernel(numbers_of(k.number)) for k in variant.kernels)
+                    sum(
+                        (k.calls if by_calls else 1.0) * of_kernel(numbers_of(k.number))
+                        for k in variant.kernels
+                    )
                     for variant in kernel.variants
                 ]
             )
@@ -56,7 +62,9 @@ def baselines(times: KernelTimes) -> dict[str, Predicted]:
 
     return {
         "no model": sums(lambda numbers: 0.0),
-        "number of instructions": sums(lambda numbers: math.expm1(numbers["log_instructions"])),
+        "number of instructions": sums(
+            lambda numbers: math.expm1(numbers["log_instructions"]), by_calls=False
+        ),
         "roofline of XLA's cost analysis": sums(_roofline),
         RATES: sums(lambda numbers: math.exp(numbers["log_alone"])),
     }
@@ -76,7 +84,15 @@ def table(measured: Sequence[MeasuredKernel], predictions: Mapping[str, Predicte
     Args:
         measured: The kernels that the models are compared on.
         predictions: Predictions for their variants, by the name of the model.
+
+    Raises:
+        HloError: No kernel has three variants.
     """
+    if all(len(kernel.variants) < _LEAST_VARIANTS for kernel in measured):
+        raise HloError(
+            f"expected kernels with {_LEAST_VARIANTS} variants or more, found none: record "
+            "some with more --decisions"
+        )
     heads = (
         *("model", "Kendall's tau", "95 % interval", "clear pairs in order"),
         *(f"top-{number} slowdown" for number in TOP),

@@ -18,7 +18,6 @@ from experiments.cost_model.examples import (
     TableColumns,
     Tables,
     alone_examples,
-    moved,
 )
 from experiments.cost_model.settings import TrainingConfig
 from experiments.cost_model.training import Batch, log_gains, new_model, train
@@ -57,7 +56,7 @@ def bank_data(learned: KernelTimes, held_out: KernelTimes) -> Data:
     place = {number: place for place, number in enumerate(sorted(numbers))}
     tables = Tables.of((), learned.measured)
     training, examples = (
-        alone_examples([moved(k, place.__getitem__) for k in times.measured], tables)
+        alone_examples([k.renumbered(place.__getitem__) for k in times.measured], tables)
         for times in (learned, held_out)
     )
     return Data(

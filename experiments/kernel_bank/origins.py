@@ -10,6 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from hlograph.corpus import kernel_times, plan_times
+from hlograph.profiling.kernel_modules import is_kernel_text
 
 _OPCODE = re.compile(r" ([a-z][a-z-]*)\(")
 # An opcode that fewer than this share of the kernels have is rare.
@@ -78,11 +79,13 @@ def digest_of(text: str) -> str:
 def held_out_texts() -> frozenset[str]:
     """Returns the kernels of the held-out programs of the speed set, which the bank must not have.
 
-    Equal kernels have equal texts, without what plans decide about them (``unconfigured``).
+    Equal kernels have equal texts, without what plans decide about them (``unconfigured``). Loops
+    and branches whose bodies have kernels of their own are none: their texts are opcodes.
     """
     times = plan_times.load("validation", "test")
     numbers = {kernel.number for plan in times.plans for kernel in plan.kernels}
-    return frozenset(unconfigured(times.kernels[number]) for number in numbers)
+    texts = (times.kernels[number] for number in numbers)
+    return frozenset(unconfigured(text) for text in texts if is_kernel_text(text))
 
 
 def origins(seed: int = 0) -> list[Origin]:
@@ -101,7 +104,7 @@ def origins(seed: int = 0) -> list[Origin]:
     held_out = held_out_texts()
     by_family: dict[str, list[Origin]] = defaultdict(list)
     for text, counts in _without_repetitions(families).items():
-        if text.startswith("HloModule") and unconfigured(text) not in held_out:
+        if is_kernel_text(text) and unconfigured(text) not in held_out:
             split = split_of(counts)
             family = next(name for name, _ in counts.most_common() if split_of([name]) == split)
             by_family[family].append(Origin(text, family, split))

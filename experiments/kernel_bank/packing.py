@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +22,7 @@ from hlograph.corpus.json_lines import save_splits
 from hlograph.corpus.kernel_times import KernelVariant, MeasuredKernel
 from hlograph.corpus.plan_times import RunKernel
 from hlograph.errors import HloError
+from hlograph.profiling.kernel_modules import is_kernel_text
 from hlograph.storage.atomic_write import write_text_atomically
 
 _TEXT = """\
@@ -128,9 +130,17 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
                 by_split[line["split"]].append(_measured(line, numbers))
     if not known:
         raise HloError("expected recordings of kernels, found none")
-    _leave_out(by_split, [unconfigured(text) for text in numbers])
+    texts = list(numbers)
+    by_split = _apart(by_split, [unconfigured(text) for text in texts])
+    used: dict[int, int] = {}
+    by_split = {
+        split: [k.renumbered(lambda n: used.setdefault(n, len(used))) for k in kernels]
+        for split, kernels in by_split.items()
+    }
+    if not used:
+        raise HloError("expected kernels that are apart from those of other splits, found none")
     contents = {split: [k.to_json() for k in kernels] for split, kernels in by_split.items()}
-    packed = Packed(by_split, len(numbers), save_splits(out, list(numbers), contents))
+    packed = Packed(by_split, len(used), save_splits(out, [texts[n] for n in used], contents))
     commands = [_command(start) for m in made for start in (*m.get("before", []), m)]
     write_text_atomically(out / "README.md", datasheet(packed, commands))
     write_text_atomically(out / "made.json", json.dumps(made, indent=2) + "\n")
@@ -140,27 +150,40 @@ def pack(folders: Iterable[Path], out: Path) -> Packed:
 def _command(made: Mapping[str, Any]) -> str:
     """Returns the command of a recording, with the flags of XLA that it ran under."""
     flags = made.get("machine", {}).get("xla_flags", "")
-    return f"XLA_FLAGS={flags} {made['command']}" if flags else made["command"]
+    return f"XLA_FLAGS={shlex.quote(flags)} {made['command']}" if flags else made["command"]
 
 
-def _leave_out(by_split: dict[str, list[MeasuredKernel]], texts: Sequence[str]) -> None:
-    """Leaves out the kernels that became, by default, those of a split that is held out further.
+def _apart(
+    by_split: Mapping[str, Sequence[MeasuredKernel]], texts: Sequence[str]
+) -> dict[str, list[MeasuredKernel]]:
+    """Returns the kernels of each split without what a split that is held out further has, too.
 
     Args:
         by_split: The kernels of each split.
         texts: Texts of what jaxlib made, without what plans decide about them.
     """
+    apart: dict[str, list[MeasuredKernel]] = {}
     held_out: set[str] = set()
     for split in reversed(kernel_times.SPLITS):
-        kept: list[MeasuredKernel] = []
-        made: set[str] = set()
-        for kernel in by_split[split]:
-            of_kernel = {texts[each.number] for each in kernel.variants[0].kernels}
-            if held_out.isdisjoint(of_kernel):
-                kept.append(kernel)
-                made |= {text for text in of_kernel if text.startswith("HloModule")}
-        by_split[split] = kept
-        held_out |= made
+        kept = [kernel for each in by_split[split] if (kernel := _without(each, held_out, texts))]
+        apart[split] = kept
+        made = {texts[k.number] for each in kept for v in each.variants for k in v.kernels}
+        held_out |= {text for text in made if is_kernel_text(text)}
+    return {split: apart[split] for split in by_split}
+
+
+def _without(
+    kernel: MeasuredKernel, held_out: Set[str], texts: Sequence[str]
+) -> MeasuredKernel | None:
+    """Returns a kernel without its variants that became held-out ones; None if its default did."""
+    default, *others = (
+        held_out.isdisjoint(texts[each.number] for each in variant.kernels)
+        for variant in kernel.variants
+    )
+    if not default:
+        return None
+    kept = tuple(v for v, is_kept in zip(kernel.variants[1:], others, strict=True) if is_kept)
+    return replace(kernel, variants=(kernel.variants[0], *kept))
 
 
 def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKernel:

@@ -115,7 +115,8 @@ class KernelRecorder:
             with self._recorder.noted(note, _LIMIT):
                 drawn = draw(task.kernel, task.number, task.seed)
                 program = Program.of(drawn.module)
-                random = Random(f"{task.seed} {task.number} {task.kernel}")
+                # Another seed than that of the draw, so that decisions do not depend on its sizes.
+                random = Random(f"decisions {task.seed} {task.number} {task.kernel}")
                 versions = Versions(program, "close")
                 inputs = on_device(
                     InputMaker(program.flow, program.signature.parameters).make(0, 0)

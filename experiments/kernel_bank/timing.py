@@ -140,12 +140,12 @@ def _schedule(seconds: Sequence[float]) -> list[_Item]:
     """Returns the runs: in each turn all variants, each turn beginning with another one."""
     is_long = max(seconds) > _LONG
     turns, cold_turns = (_LONG_TURNS, _LONG_COLD_TURNS) if is_long else (_TURNS, _COLD_TURNS)
-    # The first run after another variant's brings back operands and code.
-    first = "" if is_long else "run"
     schedule = []
     for turn in range(turns):
         for offset in range(len(seconds)):
             variant = (turn + offset) % len(seconds)
+            # The first run after another variant's brings back operands and code.
+            first = "" if seconds[variant] > _LONG else "run"
             runs = max(1, min(_MOST_RUNS, int(_TURN_SECONDS / seconds[variant])))
             schedule += [_Item(variant, turn, "" if n else first) for n in range(runs)]
             if turn < cold_turns:

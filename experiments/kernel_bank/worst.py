@@ -15,6 +15,7 @@ from experiments.kernel_bank.networks import Predicted
 from hlograph import parse
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
 from hlograph.profiling.kernel_categories import KINDS, LOOP, kind_of
+from hlograph.profiling.kernel_modules import is_kernel_text
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.profile import shortened
 from hlograph.reading.hlo_text import InstructionText
@@ -56,7 +57,7 @@ class Miss(NamedTuple):
 
 
 def misses(times: KernelTimes, predicted: Predicted) -> list[Miss]:
-    """Returns all kernels, those whose default is predicted worst first, one of each origin.
+    """Returns the worst predicted default of each origin, the worst of all first.
 
     Args:
         times: The kernels.
@@ -67,7 +68,10 @@ def misses(times: KernelTimes, predicted: Predicted) -> list[Miss]:
         for kernel, of_kernel in zip(times.measured, errors(times.measured, predicted), strict=True)
     ]
     found.sort(key=lambda miss: -miss.off)
-    return list({miss.kernel.origin: miss for miss in reversed(found)}.values())[::-1]
+    worst: dict[str, Miss] = {}
+    for miss in found:
+        worst.setdefault(miss.kernel.origin, miss)
+    return list(worst.values())
 
 
 def slowest_text(times: KernelTimes, kernel: MeasuredKernel) -> str:
@@ -78,7 +82,7 @@ def slowest_text(times: KernelTimes, kernel: MeasuredKernel) -> str:
 
 def kind_of_text(text: str) -> str:
     """Returns the kind of a kernel by its text; see ``hlograph.profiling.KINDS``."""
-    if not text.startswith("HloModule"):
+    if not is_kernel_text(text):
         return LOOP
     program = OptimizedModule.from_text(text)
     return kind_of(_root(program), program)
@@ -86,7 +90,7 @@ def kind_of_text(text: str) -> str:
 
 def result_of_text(text: str) -> str:
     """Returns the opcode and shape of a kernel by its text."""
-    if not text.startswith("HloModule"):
+    if not is_kernel_text(text):
         return text
     root = _root(OptimizedModule.from_text(text))
     return f"{root.opcode} {root.shape}"
@@ -170,7 +174,7 @@ def _draw(figure: Figure, found: Sequence[Miss], rows: int) -> None:
 
 def _draw_graph(axes: Axes, text: str) -> None:
     """Draws the instructions of a kernel's largest computation, the operands on top."""
-    if not text.startswith("HloModule"):
+    if not is_kernel_text(text):
         axes.text(0.5, 0.5, text, ha="center")
         return
     import networkx as nx

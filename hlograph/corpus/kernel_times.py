@@ -1,7 +1,7 @@
 """The data set of kernel times: what kernels, as they are and with a decision each, took.
 
 >>> from hlograph.corpus import kernel_times
->>> times = kernel_times.load("train", folder="runs/bank")
+>>> times = kernel_times.load("train", folder="runs/kernel_times")
 >>> kernel = times.measured[0]
 >>> default, *others = kernel.variants
 >>> [(variant.decisions, default.seconds / variant.seconds) for variant in others]
@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from hlograph.corpus.json_lines import load_splits
-from hlograph.corpus.plan_times import RunKernel
+from hlograph.corpus.plan_times import RunKernel, renumbered
 from hlograph.errors import HloError
 from hlograph.storage.locations import Location
 
@@ -75,7 +75,7 @@ class MeasuredKernel:
         origin: First 16 hexadecimal digits of the SHA-256 of the kernel's text in
             ``hlograph.corpus.plan_times`` that it comes from.
         family: Family of the program that it was cut out of.
-        change: What was changed of it, by kind: ``sizes``, ``types``, ``layouts``. Empty for the
+        change: What was changed of it, by kind: ``sizes``, ``types``, ``turned``. Empty for the
             kernel as it is in its program.
         machine: Digest of the machine (``hlograph.storage.machine``). Compare times of one machine
             only.
@@ -91,6 +91,19 @@ class MeasuredKernel:
     isa: str
     load: float
     variants: tuple[KernelVariant, ...]
+
+    def renumbered(self, number: Callable[[int], int]) -> MeasuredKernel:
+        """Returns the kernel with other numbers of texts.
+
+        Args:
+            number: Returns the new number of a text.
+        """
+        return replace(
+            self,
+            variants=tuple(
+                replace(v, kernels=renumbered(v.kernels, number)) for v in self.variants
+            ),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Returns the attributes as a JSON object, with the variants and kernels in columns."""

@@ -19,7 +19,7 @@ from hlograph.decisions.plan_states import PREDICTED, PlanAction, PlanStates, Po
 from hlograph.errors import HloError
 from hlograph.plans.knobs import Point
 from hlograph.plans.versions import STEPS, steps_of
-from hlograph.profiling.kernel_modules import KernelModule, reachable
+from hlograph.profiling.kernel_modules import KernelModule, is_kernel_text, reachable
 from hlograph.profiling.kernel_trees import Context, KernelTrees, log_rated, of_gains
 from hlograph.profiling.optimized_module import OptimizedModule
 from hlograph.profiling.plan_words import decision_words, rule_word, word_table
@@ -172,7 +172,7 @@ def _promising(
     gains = _log_ratios(decisions, trees)
     order = [n for n in (-gains).argsort(kind="stable") if gains[n] >= LEAST_LOG_RATIO]
     # A loop whose body has kernels of its own is about all that is decided within it.
-    own = {n for n, kernel in enumerate(state.kernels) if kernel.text.startswith("HloModule")}
+    own = {n for n, kernel in enumerate(state.kernels) if is_kernel_text(kernel.text)}
     chosen: list[PlanAction] = []
     about = set[int]()
     for number in order:
@@ -311,13 +311,15 @@ class _KernelsAbout:
             ]
             for kernel in kernels
         ]
+        number_of = {kernel.name: number for number, kernel in enumerate(kernels)}
         self._numbers: dict[str, set[int]] = {}
         for number, (kernel, names) in enumerate(zip(kernels, inside, strict=True)):
             for name in (kernel.name, *names):
                 self._numbers.setdefault(name, set()).add(number)
         for kernel, names in zip(kernels, inside, strict=True):
-            for name in names:
-                self._numbers[kernel.name] |= self._numbers[name]
+            # Kernels that call the same computation are not within each other.
+            within = {number_of[name] for name in names if name in number_of}
+            self._numbers[kernel.name] |= within
 
     def __call__(self, names: Iterable[str]) -> NDArray[np.int64]:
         numbers = set[int]().union(*(self._numbers.get(name, ()) for name in names))

@@ -164,8 +164,8 @@ def predict(
             has measured them, or else those that come with hlograph. What decisions bring is
             predicted as measured on the machine of the trees.
         time: Predicts the time of a run and its kernels; None predicts by the rates.
-        errors: By how much predictions by ``time`` are off; None leaves out the interval. Those of
-            predictions by rates come with hlograph.
+        errors: By how much predictions are off. None takes those that come with hlograph for
+            predictions by rates, and leaves out the interval where ``time`` is given.
 
     Raises:
         HloError: The source cannot be read, or XLA does not optimize the program.
@@ -173,7 +173,7 @@ def predict(
     program = source if isinstance(source, Program) else Program.of(source)
     rates = rates or current_rates()
     if time is None:
-        time, errors = RatedKernels(rates, alone=True), default_errors()
+        time, errors = RatedKernels(rates, alone=True), errors or default_errors()
     optimized, ratios = _optimized_and_ratios(program, numerics)
     kernels = predicted_kernels(optimized, time, rates)
     seconds = sum(kernel.seconds for kernel in kernels)

@@ -10,6 +10,7 @@ from hlograph.profiling.kernel_categories import FREE, is_kernel_call
 from hlograph.profiling.optimized_module import CONTROL, OptimizedModule, known_trips
 from hlograph.reading.hlo_text import InstructionText, without_metadata
 
+_HEADER = "HloModule kernel"
 _NAME = re.compile(r"%[\w.\-]+")
 _SIGNATURE = re.compile(r"^(%\S+) \(.*\) -> .* \{$", re.M)
 _PREDECESSORS = re.compile(r",? ?control-predecessors=\{[^}]*\}")
@@ -77,6 +78,11 @@ def reachable(program: OptimizedModule, *computations: str) -> list[str]:
     return list(order)
 
 
+def is_kernel_text(text: str) -> bool:
+    """Returns False for the opcode that is the text of a loop or branch with steps inside."""
+    return text.startswith(_HEADER)
+
+
 def has_steps_inside(instruction: InstructionText) -> bool:
     """Returns True for a loop, branch or call whose computations have steps of their own."""
     return instruction.opcode in CONTROL and not is_kernel_call(instruction)
@@ -115,7 +121,7 @@ def _text(instruction: InstructionText, program: OptimizedModule, texts: dict[st
         f"  ROOT %{instruction.name} = {instruction.shape} {instruction.opcode}({arguments}){tail}"
     )
     entry = "\n".join(["ENTRY %entry {", *parameters, root, "}"])
-    return _numbered("\n\n".join(["HloModule kernel", *called, entry]) + "\n")
+    return _numbered("\n\n".join([_HEADER, *called, entry]) + "\n")
 
 
 def _numbered(text: str) -> str:

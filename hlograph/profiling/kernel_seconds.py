@@ -9,7 +9,7 @@ from hlograph._native import native
 from hlograph.execution.rates import Rates, default_rates
 from hlograph.module import Module
 from hlograph.plans.flags import FlagValue
-from hlograph.profiling.kernel_modules import KernelModule
+from hlograph.profiling.kernel_modules import KernelModule, is_kernel_text
 
 LEAST_SECONDS = 1e-7
 """Least predicted seconds of a kernel: what it takes to begin it."""
@@ -75,9 +75,11 @@ class RatedKernels:
     def _seconds(self, text: str) -> float:
         if text not in self._known:
             # A loop or branch whose bodies have kernels of their own is an opcode alone.
-            is_kernel = text.startswith("HloModule")
-            rated = self._rated(Module.from_text(text), self._rates) if is_kernel else LEAST_SECONDS
-            self._known[text] = rated
+            self._known[text] = (
+                self._rated(Module.from_text(text), self._rates)
+                if is_kernel_text(text)
+                else LEAST_SECONDS
+            )
         return self._known[text]
 
 

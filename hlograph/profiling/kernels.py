@@ -37,7 +37,7 @@ class Kernel:
         name: Name of the instruction; ``outside kernels`` for the rest of the run's time.
         computation: Name of its computation, such as the body of a loop.
         opcode: XLA's name of its opcode.
-        kind: Kind of kernel, one of ``kinds.KINDS``.
+        kind: Kind of kernel, one of ``hlograph.profiling.KINDS``.
         calls: Number of times that it runs in a run. Sorts count twice, as XLA copies first.
         seconds: Seconds per run in all calls, without the instructions that it calls. Where
             several run at the same time, each has its share of that time.

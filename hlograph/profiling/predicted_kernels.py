@@ -8,7 +8,7 @@ from typing import Any, Literal
 from hlograph.execution.rates import Rates, features
 from hlograph.module import Module
 from hlograph.profiling.kernel_categories import OUTSIDE, kind_of, library_of
-from hlograph.profiling.kernel_modules import KernelModule, kernel_modules
+from hlograph.profiling.kernel_modules import KernelModule, is_kernel_text, kernel_modules
 from hlograph.profiling.kernel_seconds import LEAST_SECONDS, PredictTime, work_of
 from hlograph.profiling.optimized_module import OptimizedModule, known_trips
 
@@ -113,7 +113,7 @@ def loops_of_unknown_length(program: OptimizedModule) -> tuple[str, ...]:
 
 def _bound_of(text: str, rates: Rates) -> Bound:
     """Returns what takes half of a kernel's time or more by rates; empty if nothing does."""
-    if not text.startswith("HloModule"):
+    if not is_kernel_text(text):
         return "calls"  # a loop or branch around kernels
     module = Module.from_text(text)
     names, work = features(), work_of(module)

@@ -88,10 +88,14 @@ def test_a_choice_is_the_decision_that_is_predicted_best_or_none():
     wrong = _Choice.of(-measured, measured)
     assert wrong.clear == (0.0, 5)
     assert wrong.chosen == np.log(0.8)
-    row = _row("default", "trees", [right, wrong])
+    row = _row("default", "trees", [[right], [wrong]])
     assert row[:4] == ("default", "trees", "2", "50%")
     assert row[4].startswith(f"{np.sqrt(1.5 * 0.8):.2f} (")
     assert row[-1] == "1"
+    # Programs count alike, however many states of each there are.
+    assert _row("default", "trees", [[right, right, right], [wrong]])[4] == row[4]
+    level = _Choice.of(np.zeros(1), np.zeros(1))
+    assert _row("default", "trees", [[level]])[3:7] == ("", "1.00 (1.00 to 1.00)", "1.00", "")
 
 
 def test_errors_of_seconds_are_those_of_defaults_and_of_kernels_that_count():

@@ -23,7 +23,7 @@ ORIGINS = [Origin(TEXTS[0], "a", "train"), *(Origin(text, "b", "test") for text 
 def bank(tmp_path_factory):
     """Records three kernels in two portions, the first of which was killed while it wrote."""
     folder = tmp_path_factory.mktemp("bank")
-    arguments = ["record", "--out", str(folder), "--draws", "1", "--decisions", "3"]
+    arguments = ["record", "--out", str(folder), "--draws", "1", "--decisions", "6"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collecting, "origins", lambda seed: ORIGINS)
         patch.setattr(collecting, "held_out_texts", lambda: frozenset())
@@ -97,6 +97,14 @@ def test_kernels_of_held_out_programs_are_left_out(bank, tmp_path, monkeypatch):
     assert (only["origin"], only["left_out"]) == (ORIGINS[1].digest, "held out")
 
 
+def test_an_unknown_kernel_is_not_chosen(tmp_path, monkeypatch, capsys):
+    chosen = tmp_path / "chosen.txt"
+    chosen.write_text("0123456789abcdef\n")
+    monkeypatch.setattr(collecting, "origins", lambda seed: ORIGINS)
+    assert main(["record", "--out", str(tmp_path / "bank"), "--chosen", str(chosen)]) != 0
+    assert "0123456789abcdef" in capsys.readouterr().err
+
+
 def test_nothing_is_packed_of_nothing(tmp_path, capsys):
     (tmp_path / "made.json").write_text('{"command": "record"}')
     arguments = ["pack", "--folders", str(tmp_path), "--out", str(tmp_path / "out")]
@@ -133,10 +141,25 @@ def test_kernels_that_became_held_out_ones_are_not_packed(bank, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
     (folder / "made.json").write_text((bank[0] / "made.json").read_text())
-    lines = [recording, recording | {"split": "train", "draw": 1}]
+    (other,) = [r for r in recordings(bank[0]) if r["split"] == "train"]
+    (default, *_), (own, *more) = recording["variants"], other["variants"]
+    lines = [
+        recording,
+        recording | {"split": "train", "draw": 1},
+        other | {"variants": [own, default, *more]},
+    ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "recordings.jsonl").write_text(text)
     assert main(["pack", "--folders", str(folder), "--out", str(tmp_path / "out")]) == 0
-    assert not kernel_times.load("train", folder=tmp_path / "out").measured
+    times = kernel_times.load("train", folder=tmp_path / "out")
+    (kernel,) = times.measured
+    assert [v.decisions for v in kernel.variants] == [v["decisions"] for v in (own, *more)]
+    made = {
+        k.number
+        for each in kernel_times.load(folder=tmp_path / "out").measured
+        for v in each.variants
+        for k in v.kernels
+    }
+    assert made == set(range(len(times.kernels)))
     assert str(bank[0]) not in (tmp_path / "out" / "made.json").read_text()
     assert len(kernel_times.load("test", folder=tmp_path / "out").measured) == 1

@@ -58,6 +58,11 @@ def test_the_command_lines_choose_and_draw_the_curve(tmp_path, monkeypatch, caps
     assert "by choice" in capsys.readouterr().out
     assert main(["curve", *usual, "--isa", "avx2"]) == REFUSED
     assert "found avx512" in capsys.readouterr().err
+    for command in (["curve", *usual], ["choose", *usual, "--out", str(out)]):
+        assert main([*command, "--seeds", "0"]) == REFUSED
+        assert "two or more --seeds" in capsys.readouterr().err
+    assert main(["compare", *usual, "--splits"]) == REFUSED
+    assert "to compare on" in capsys.readouterr().err
 
 
 def test_a_curve_has_both_ways_to_take_kernels():

@@ -105,7 +105,8 @@ def test_all_models_are_compared():
         *("mean of each word, decisions alone", "gradient-boosted trees, without scaled kernels"),
         *("network, seed 0", "network, seed 0, decisions alone"),
         *("network, seed 1", "network, seed 1, decisions alone", "ensemble of networks"),
-        *("without edges", "op counts, same trunk", "without scaled kernels"),
+        *("ensemble of networks, without edges", "ensemble of networks, op counts for the graph"),
+        "ensemble of networks, without scaled kernels",
         "half of the measurements by the other half",
     ]
     assert models.splitlines()[-1].split("|")[2].strip() == "1.000"

@@ -15,6 +15,7 @@ from experiments.kernel_bank.origins import (
 )
 from hlograph import corpus
 from hlograph.corpus import kernel_times
+from hlograph.profiling.kernel_modules import is_kernel_text
 
 FUSION = "  ROOT %n2 = f32[8]{0} fusion(%n1), kind=kLoop, calls=%n0"
 
@@ -29,6 +30,8 @@ def test_no_kernel_is_of_a_held_out_program(all_origins):
     assert not {origin.family for origin in all_origins} & held_out
     assert not {unconfigured(origin.text) for origin in all_origins} & held_out_texts()
     assert {origin.split for origin in all_origins} == set(kernel_times.SPLITS)
+    # The opcode of a loop with steps inside is the text of every such loop.
+    assert all(map(is_kernel_text, held_out_texts()))
 
 
 def test_each_family_comes_first_once(all_origins):

@@ -15,17 +15,17 @@ def test_the_worst_defaults_come_first_one_of_each_origin():
     times = KernelTimes(
         times.kernels, [replace(k, origin=str(n // 2)) for n, k in enumerate(times.measured)]
     )
-    factors = [1.1, 4.0, 0.1, 0.5, 1.0, 2.0]
+    factors = [1.1, 4.0, 0.1, 1.0, 0.5, 2.5]
     predicted = [
         np.array([factor * variant.seconds for variant in kernel.variants])
         for factor, kernel in zip(factors, times.measured, strict=True)
     ]
     found = misses(times, predicted)
     assert [(miss.kernel.origin, round(miss.factor, 3)) for miss in found] == [
-        *(("1", 0.1), ("0", 4.0), ("2", 2.0))
+        *(("1", 0.1), ("0", 4.0), ("2", 2.5))
     ]
     rows = misses_table(times, found).splitlines()[2:]
-    assert [row.split("|")[2].strip() for row in rows] == ["0.10", "4.00", "2.00"]
+    assert [row.split("|")[2].strip() for row in rows] == ["0.10", "4.00", "2.50"]
 
 
 def test_errors_are_shown_by_kind():

@@ -18,7 +18,9 @@ from hlograph.decisions.predicted_gains import (
 from hlograph.errors import HloError
 from hlograph.plans import Program
 from hlograph.plans.knobs import Point
+from hlograph.profiling.kernel_modules import kernel_modules
 from hlograph.profiling.kernel_trees import Context, KernelTrees, feature_names
+from hlograph.profiling.optimized_module import OptimizedModule
 
 
 def prefix(x):
@@ -106,6 +108,29 @@ def test_an_instruction_is_about_the_kernels_that_contain_it_and_those_within_it
     inner = state.program.computations[called][-1].name
     assert fusion in about([inner])
     assert about(["no-such-instruction"]).tolist() == []
+
+
+def test_kernels_that_call_the_same_computation_are_not_within_each_other():
+    program = OptimizedModule.from_text(
+        """HloModule sums, is_scheduled=true
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %both = f32[] add(%a, %b)
+}
+
+ENTRY %main (x: f32[8,4]) -> f32[] {
+  %x = f32[8,4]{1,0} parameter(0)
+  %zero = f32[] constant(0)
+  %first = f32[8]{0} reduce(%x, %zero), dimensions={1}, to_apply=%add
+  ROOT %second = f32[] reduce(%first, %zero), dimensions={0}, to_apply=%add
+}
+"""
+    )
+    about = _KernelsAbout(program, kernel_modules(program))
+    assert [about([name]).tolist() for name in ("first", "second")] == [[0], [1]]
+    assert about(["both"]).tolist() == [0, 1]
 
 
 def test_a_descent_takes_decisions_that_are_predicted_to_bring_something(sorts, trees):
