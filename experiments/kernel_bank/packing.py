@@ -54,7 +54,8 @@ for variant in others:
   fields of `hlograph.corpus.kernel_times.MeasuredKernel`, its variants in columns. No two splits
   have a family of programs in common. All families are those of training programs of the set
   `speed` and of other sets; no kernel is one of a held-out program of `speed`, nor became one,
-  and none for training became one of the kernels for validation or of the test.
+  and none for training became one of the kernels for validation or of the test. Where jaxlib makes
+  several of one, the longest counts.
 - `kernels.jsonl.zst`: the text of each distinct kernel that jaxlib made, as in the data set of plan
   times ([its datasheet](../plan_times/README.md)).
 - Kernels are those of the data set of plan times that are predicted to run from 2 µs to 50 ms, as
@@ -158,6 +159,8 @@ def _apart(
 ) -> dict[str, list[MeasuredKernel]]:
     """Returns the kernels of each split without what a split that is held out further has, too.
 
+    Of the kernels that jaxlib makes of one, the longest counts: all have brief ones in common.
+
     Args:
         by_split: The kernels of each split.
         texts: Texts of what jaxlib made, without what plans decide about them.
@@ -167,8 +170,8 @@ def _apart(
     for split in reversed(kernel_times.SPLITS):
         kept = [kernel for each in by_split[split] if (kernel := _without(each, held_out, texts))]
         apart[split] = kept
-        made = {texts[k.number] for each in kept for v in each.variants for k in v.kernels}
-        held_out |= {text for text in made if is_kernel_text(text)}
+        longest = {texts[v.longest.number] for each in kept for v in each.variants}
+        held_out |= {text for text in longest if is_kernel_text(text)}
     return {split: apart[split] for split in by_split}
 
 
@@ -176,14 +179,10 @@ def _without(
     kernel: MeasuredKernel, held_out: Set[str], texts: Sequence[str]
 ) -> MeasuredKernel | None:
     """Returns a kernel without its variants that became held-out ones; None if its default did."""
-    default, *others = (
-        held_out.isdisjoint(texts[each.number] for each in variant.kernels)
-        for variant in kernel.variants
-    )
-    if not default:
+    kept = tuple(v for v in kernel.variants if texts[v.longest.number] not in held_out)
+    if kept[:1] != kernel.variants[:1]:
         return None
-    kept = tuple(v for v, is_kept in zip(kernel.variants[1:], others, strict=True) if is_kept)
-    return replace(kernel, variants=(kernel.variants[0], *kept))
+    return replace(kernel, variants=kept)
 
 
 def _measured(line: Mapping[str, Any], numbers: dict[str, int]) -> MeasuredKernel:

@@ -76,8 +76,7 @@ def misses(times: KernelTimes, predicted: Predicted) -> list[Miss]:
 
 def slowest_text(times: KernelTimes, kernel: MeasuredKernel) -> str:
     """Returns the text of the slowest kernel that jaxlib made of one by default."""
-    made = max(kernel.variants[0].kernels, key=lambda each: each.seconds or 0.0)
-    return times.kernels[made.number]
+    return times.kernels[kernel.variants[0].longest.number]
 
 
 def kind_of_text(text: str) -> str:

@@ -66,6 +66,11 @@ class KernelVariant:
         """Median seconds of a cold run."""
         return median(self.cold)
 
+    @property
+    def longest(self) -> RunKernel:
+        """The kernel that takes longest in a run."""
+        return max(self.kernels, key=lambda kernel: kernel.seconds or 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredKernel:
