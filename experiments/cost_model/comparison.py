@@ -214,7 +214,10 @@ def _row(name: str, rankings: Sequence[Ranking]) -> tuple[str, ...]:
     taus = [of_program.tau for of_program in rankings]
     low, high = interval_of_mean(taus)
     clear = float(np.nanmean([of_program.clear for of_program in rankings]))
-    slower = [fmean(each.slowdown[number] for each in rankings) for number in range(len(TOP))]
+    slower = [
+        np.expm1(fmean(np.log1p(of_program.slowdown[number]) for of_program in rankings))
+        for number in range(len(TOP))
+    ]
     return (
         name,
         f"{fmean(taus):.3f}",

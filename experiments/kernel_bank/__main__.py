@@ -128,10 +128,15 @@ def _compared(config: CompareConfig) -> str:
 
 
 def _chosen(config: ChooseConfig) -> str:
-    from experiments.kernel_bank.choosing import chosen
+    from experiments.kernel_bank.choosing import chosen, within_programs
     from experiments.kernel_bank.origins import origins
+    from hlograph.corpus import plan_times
 
-    kernels = chosen(config.times("train"), config.times("validation"), origins(), config)
+    if config.within is not None:
+        programs = plan_times.load(folder=config.within)
+        kernels = within_programs(origins(), programs)[: config.kernels]
+    else:
+        kernels = chosen(config.times("train"), config.times("validation"), origins(), config)
     write_text_atomically(config.out, "".join(f"{kernel.digest}\n" for kernel in kernels))
     return f"{len(kernels):,} kernels are in {config.out}"
 

@@ -19,6 +19,7 @@ from experiments.kernel_bank.networks import Predicted, bank_data
 from experiments.kernel_bank.origins import Origin, opcodes_of
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.kernel_times import KernelTimes, MeasuredKernel
+from hlograph.corpus.plan_times import PlanTimes
 from hlograph.errors import HloError
 from hlograph.profiling.kernel_trees import Trees
 
@@ -79,6 +80,12 @@ def chosen(
     doubt = np.std(np.log(learning.predicted_alone(grown, texts)), axis=0)
     worth = doubt * np.array([wrong(text) for text in texts])
     return [candidates[number] for number in np.argsort(-worth)[: config.kernels]]
+
+
+def within_programs(origins: Iterable[Origin], programs: PlanTimes) -> list[Origin]:
+    """Returns the kernels that a data set of plan times has, too, in their order."""
+    texts = {programs.kernels[each.number] for plan in programs.plans for each in plan.kernels}
+    return [origin for origin in origins if origin.text in texts]
 
 
 def curve(

@@ -79,7 +79,8 @@ def table(measured: Sequence[MeasuredKernel], predictions: Mapping[str, Predicte
     """Returns the table of models as Markdown.
 
     Means are over the families of kernels, each with the mean over its kernels that have three
-    variants or more; intervals are over families. Seconds are those of all variants.
+    variants or more, slowdowns geometric means; intervals are over families. Seconds are those of
+    all variants.
 
     Args:
         measured: The kernels that the models are compared on.
@@ -117,7 +118,7 @@ def _orders(
         for value in (
             lambda ranking: ranking.tau,
             lambda ranking: ranking.clear,
-            *(partial(_slowdown, n) for n in range(len(TOP))),
+            *(partial(_log_slowdown, n) for n in range(len(TOP))),
         )
     )
     low, high = interval_of_mean(taus)
@@ -126,12 +127,12 @@ def _orders(
         f"{fmean(taus):.3f}",
         f"{low:.3f} to {high:.3f}",
         f"{fmean(clear):.1%}" if clear else "",
-        *(f"{fmean(of_families):.1%}" for of_families in slowdowns),
+        *(f"{math.expm1(fmean(of_families)):.1%}" for of_families in slowdowns),
     )
 
 
-def _slowdown(number: int, ranking: Ranking) -> float:
-    return ranking.slowdown[number]
+def _log_slowdown(number: int, ranking: Ranking) -> float:
+    return math.log1p(ranking.slowdown[number])
 
 
 def of_families(

@@ -123,6 +123,9 @@ class ChooseConfig(BankConfig):
     """File to write, with a line for each kernel."""
     kernels: int = 1000
     """Number of kernels."""
+    within: Path | None = None
+    """Folder of a data set of plan times: takes the kernels that its programs have, so that times
+    alone can be compared with those within programs. None lets the trees choose."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds of the trees, two or more."""
     trees: TreesConfig = field(default_factory=TreesConfig)

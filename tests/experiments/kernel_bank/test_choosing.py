@@ -9,7 +9,8 @@ from experiments.kernel_bank.choosing import OpcodeErrors, chosen, curve
 from experiments.kernel_bank.origins import Origin
 from experiments.kernel_bank.settings import ChooseConfig, CurveConfig
 from hlograph.corpus.json_lines import save_splits
-from tests.experiments.cost_model.data import KERNELS
+from hlograph.corpus.plan_times import PlanTimes
+from tests.experiments.cost_model.data import KERNELS, plan
 from tests.experiments.kernel_bank.data import bank
 
 ORIGINS = [Origin(text, "a", "test" if n % 2 else "train") for n, text in enumerate(KERNELS)]
@@ -73,3 +74,12 @@ def test_a_curve_has_both_ways_to_take_kernels():
         *(["2", "at random"], ["4", "by choice"], ["4", "at random"], ["8", "by choice"]),
         *(["8", "at random"], ["16", "by choice"], ["16", "at random"], ["32", "all"]),
     ]
+
+
+def test_kernels_of_programs_are_chosen(tmp_path, monkeypatch):
+    programs = PlanTimes(KERNELS, [plan("p", [0, 3])])
+    monkeypatch.setattr("experiments.kernel_bank.origins.origins", lambda: ORIGINS)
+    monkeypatch.setattr("hlograph.corpus.plan_times.load", lambda folder: programs)
+    out = tmp_path / "chosen.txt"
+    assert main(["choose", "--within", str(tmp_path), "--out", str(out)]) == 0
+    assert out.read_text().split() == [ORIGINS[number].digest for number in (0, 3)]
