@@ -22,8 +22,6 @@ from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import Task, pool_of
 from hlograph.errors import HloError, WorkerLostError
 
-_TRIES = 3  # of a task that loses its worker through no fault of its own
-
 
 @dataclass(frozen=True)
 class PlannedTrial:
@@ -173,7 +171,9 @@ def run_trial(runner: TaskRunner, plan: PlannedTrial) -> Trial:
     seconds: list[float] = []
     curves = {}
     lost: dict[int, WorkerLostError] = {}
-    for name, result in zip(plan.tasks, _results(runner, plan), strict=True):
+    tasks, may_lose = list(plan.tasks.values()), plan.starts is not None
+    results = runner.run(tasks, "a search", give_up=may_lose)
+    for name, result in zip(plan.tasks, results, strict=True):
         if isinstance(result, WorkerLostError):
             assert plan.starts is not None
             lost[len(outcomes)] = result
@@ -188,24 +188,6 @@ def run_trial(runner: TaskRunner, plan: PlannedTrial) -> Trial:
         problem = f"its search {error.kind.replace('_', ' ')}: {error}"
         checks[number] = Check(problem, checks[number].verdict)
     return Trial(plan.method, plan.seed, plan.group, outcomes, checks, seconds, curves)
-
-
-def _results(runner: TaskRunner, plan: PlannedTrial) -> list[Any]:
-    """Returns the result of each task, or the error of one that ended its worker."""
-    tasks, may_lose = list(plan.tasks.values()), plan.starts is not None
-    results = runner.run(tasks, "a search", give_up=may_lose)
-    for _ in range(_TRIES - 1):
-        again = [
-            number
-            for number, result in enumerate(results)
-            if isinstance(result, WorkerLostError) and not result.to_blame
-        ]
-        if not again:
-            break
-        new = runner.run([tasks[number] for number in again], "a search", give_up=True)
-        for number, result in zip(again, new, strict=True):
-            results[number] = result
-    return results
 
 
 def timed_out(trials: Sequence[Trial], limit: float, besides: Collection[str] = ()) -> list[str]:

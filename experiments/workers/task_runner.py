@@ -193,7 +193,8 @@ class TaskRunner:
         Args:
             tasks: The tasks.
             what: Description of one task, for the log.
-            give_up: True if a task that lost its worker is not repeated. Its result is the error.
+            give_up: True if a task that is to blame for the loss of its worker is not repeated. Its
+                result is the error.
             keep_losses: True if the result of a task that cannot be done is the error.
             progress: Description of the progress bar; None shows none.
             report: Called with a task and its result when the task ends.
@@ -229,14 +230,16 @@ class TaskRunner:
                     pair = self._note(error, what)
                     if pair is not None:
                         pairs_of[n].append(pair)
+                        if give_up:
+                            hopeless.add(n)
                         continue
                     misfortunes[n] += 1
-                    if give_up or not (error.to_blame or misfortunes[n] == _TRIES):
+                    if not (error.to_blame or misfortunes[n] == _TRIES):
                         continue
-                    if not keep_losses:
+                    if not (give_up or keep_losses):
                         raise error
                     hopeless.add(n)
-                open_tasks = [] if give_up else [n for n in lost if n not in hopeless]
+                open_tasks = [n for n in lost if n not in hopeless]
         # Only now: the result of a task must not depend on what another found before it.
         self.quarantine = quarantine.with_pairs(
             pair for pairs in pairs_of.values() for pair in pairs

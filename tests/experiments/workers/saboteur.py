@@ -5,10 +5,11 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.policies.config import PassTrainConfig, TrainConfig
-from experiments.workers.worker import RolloutWorker, make_rollout_worker
+from experiments.workers.worker import RolloutWorker, Task, make_rollout_worker
 from hlograph.isolation import FlightRecorder, PassCall
 from hlograph.isolation.pass_call import RUN
 
@@ -100,3 +101,17 @@ def make_cursed_worker(
     worker = make_rollout_worker(config, recorder)
     worker.recorder = _Cursed(recorder, rules, places)
     return worker
+
+
+@dataclass(frozen=True)
+class KilledOnce(Task):
+    """Kills its worker the first time, as the system does to free memory."""
+
+    marker: Path
+
+    def do(self, worker: RolloutWorker) -> str:
+        """Returns a word the second time."""
+        if not self.marker.exists():
+            self.marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "done"

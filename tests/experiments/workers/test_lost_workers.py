@@ -25,7 +25,11 @@ from tests.experiments.tiny_run import (
 )
 from tests.experiments.train.test_train_fusion import tiny_fusion_config
 from tests.experiments.train.test_train_tuning import SAFE, tiny_tuning_config
-from tests.experiments.workers.saboteur import make_cursed_worker, make_sabotaged_worker
+from tests.experiments.workers.saboteur import (
+    KilledOnce,
+    make_cursed_worker,
+    make_sabotaged_worker,
+)
 from tests.slow_module import SLOW_FOLDING, SLOW_FOLDING_AT_ONCE
 
 
@@ -219,3 +223,12 @@ def test_a_rule_of_xla_that_hangs_when_it_is_listed(tmp_path, capsys):
     (alone,) = (config.out / QUARANTINE).glob("*by.constant_folding.hlo")
     assert repro.main([str(alone), "--seconds", "0.5"]) == repro.REPRODUCED
     assert "reproduced: timed_out" in capsys.readouterr().out
+
+
+def test_what_is_given_up_is_repeated_if_it_is_not_to_blame(tmp_path):
+    config = tiny_config(out=tmp_path, num_workers=2)
+    tasks = [KilledOnce(marker=tmp_path / name) for name in ("first", "second")]
+    with pool_of(config) as pool:
+        runner = TaskRunner(config, pool, tmp_path)
+        assert runner.run(tasks, "a task", give_up=True) == ["done", "done"]
+    assert runner.events.take_counts() == {"killed": 2}
