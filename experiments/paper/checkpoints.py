@@ -1,15 +1,18 @@
 """Studies that play the policies of checkpoints: figure 3, generalisation, and the aims."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from pathlib import Path
+from shutil import rmtree
 
 from tqdm import tqdm
 
 from experiments.evaluate.benchmarks import Reference, held_out_benchmarks, spread_over_families
 from experiments.evaluate.best_known import known_of
-from experiments.evaluate.study import Study, Trial
+from experiments.evaluate.run_folder import file_stem
+from experiments.evaluate.study import STUDY, Study, Trial
 from experiments.paper.settings import (
     CheckpointsConfig,
     Figure3Config,
@@ -17,7 +20,7 @@ from experiments.paper.settings import (
     WinConfig,
     same_time,
 )
-from experiments.paper.trials import PlannedTrial, run_trial
+from experiments.paper.trials import PlannedTrial, run_trial, save_part
 from experiments.policies.checkpoint import Checkpoint, training_cost
 from experiments.policies.config import to_json
 from experiments.policies.kind import KINDS
@@ -32,6 +35,9 @@ Groups = dict[str, list[str]]
 Play = Callable[[Player, str, Sequence[str], int], Iterable[Trial]]
 """Function that makes the trials of one checkpoint on one group, given its player, the group's
 name, the benchmarks, and a seed."""
+
+# Folder of the trials of a run that has not come to its end.
+_PARTS = "parts"
 
 LARGER = "larger than trained on"
 """Group of modules of the split train beyond every checkpoint's limit."""
@@ -200,41 +206,70 @@ def play_checkpoints(
         config: Settings.
         checkpoints: The policies.
         groups: The benchmarks.
-        folder: Folder for the records of lost workers.
+        folder: Folder for the records of lost workers, and for what was played: with it, a run that
+            was interrupted goes on.
         play: Makes the trials of one checkpoint on one group.
         notes: Notes for the reader.
     """
-    references: dict[str, Reference] = {}
+    if (folder / STUDY).exists():
+        return Study.load(folder / STUDY)
+    study: Study | None = None
     trials: list[Trial] = []
-    remaining: Groups = {}
-    all_notes = [*notes, *map(training_cost, checkpoints)]
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
     total = len(checkpoints) * len(groups)
     with tqdm(total=total, unit="group", desc=name, disable=None) as bar:
         for checkpoint, seed in zip(checkpoints, cycle(config.seeds), strict=False):
             pool = (config.num_workers, config.workers)
             with player(checkpoint, folder, config.checks, *pool) as playing:
-                if checkpoint is checkpoints[0]:
+                if study is None:
                     references, left_out = playing.references(wanted)
-                    remaining = {
-                        g: [n for n in names if n in references] for g, names in groups.items()
-                    }
-                    all_notes += left_out
-                    all_notes += [
-                        f"{group}: no benchmark is left."
-                        for group in remaining
-                        if not remaining[group]
-                    ]
-                for group, names in remaining.items():
-                    if names:
-                        trials += play(playing, group, names, seed)
+                    costs = map(training_cost, checkpoints)
+                    study = _begun(name, config, references, groups, [*notes, *costs, *left_out])
+                for group, names in groups.items():
+                    left = [benchmark for benchmark in names if benchmark in study.references]
+                    if left:
+                        part = f"{checkpoint.kind} {checkpoint.config['seed']} {group}"
+                        trials += _kept(
+                            study,
+                            folder / _PARTS / file_stem(part),
+                            partial(play, playing, group, left, seed),
+                        )
                     bar.update()
+    assert study is not None
+    study = replace(study, trials=trials)
+    study.save(folder)
+    rmtree(folder / _PARTS, ignore_errors=True)
+    return study
+
+
+def _begun(
+    name: str,
+    config: CheckpointsConfig,
+    references: dict[str, Reference],
+    groups: Groups,
+    notes: Sequence[str],
+) -> Study:
+    """Returns a study without trials."""
+    empty = [group for group, names in groups.items() if references.keys().isdisjoint(names)]
     return Study(
         name=name,
         preset=config.preset,
         settings=to_json(config),
         references=references,
-        trials=trials,
+        trials=[],
         best_known=known_of(references),
-        notes=all_notes,
+        notes=[*notes, *(f"{group}: no benchmark is left." for group in empty)],
     )
+
+
+def _kept(study: Study, folder: Path, make: Callable[[], Iterable[Trial]]) -> Sequence[Trial]:
+    """Returns the trials of a checkpoint on a group; those of an earlier start of the run, if any.
+
+    Args:
+        study: The study, without trials.
+        folder: Folder for these.
+        make: Makes them.
+    """
+    if not (folder / STUDY).exists():
+        save_part(replace(study, trials=list(make())), folder)
+    return Study.load(folder / STUDY).trials
