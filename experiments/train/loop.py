@@ -239,7 +239,10 @@ class Training:
             value = measured.score
         if math.isnan(value):
             return
-        if self._config.keep_best and (self._best is None or value > self._best.score):
+        config = self._config
+        if not (config.keep_best and config.evaluations):
+            return
+        if self._best is None or value > self._best.score:
             self._best = Best(value, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
 
     def _test_kept(self) -> list[Outcome]:

@@ -77,6 +77,7 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
         prepare_process(config.device, config.deterministic)
         try:
             inputs = _inputs(config)
+            _check_saved(config, folder)
         except (HloError, ValueError) as error:  # a corrected command may begin in this folder
             print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
             return REFUSED
@@ -204,6 +205,20 @@ def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":
             yield CheckpointFiles(folder / name).load()
 
 
+def _check_saved(config: TrainConfig, folder: Path) -> None:
+    """Loads the policies of the run so far, so that a run goes on with settings that fit them.
+
+    Raises:
+        ValueError: They do not.
+    """
+    from experiments.policies.kind import policy_kind
+
+    for checkpoint in _saved(config, folder):
+        if checkpoint is not None:
+            kind = policy_kind(checkpoint.kind, checkpoint.continued(config))
+            checkpoint.load_into(kind, kind.new_policy())
+
+
 def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":
     """Returns the final table of a run."""
     return resolve_name(_TABLES[kinds[0].table])(kinds, folder)
@@ -215,11 +230,14 @@ def _splits(config: TrainConfig) -> "Splits":
     from experiments.train.final_tables import Splits
 
     limit, of_set = config.test_op_limit, config.corpus_set
-    return Splits(
-        training_benchmarks(config.benchmarks, config.train_op_limit, of_set),
+    training = training_benchmarks(config.benchmarks, config.train_op_limit, of_set)
+    held_out = (
         held_out_benchmarks(limit, config.validation_count, of_set, "validation"),
         held_out_benchmarks(limit, config.test_count, of_set),
     )
+    known = set(training)  # globs may select from other splits, too
+    validation, test = ([name for name in names if name not in known] for names in held_out)
+    return Splits(training, validation, test)
 
 
 def _new_folder(config: TrainConfig) -> Path:

@@ -1,5 +1,6 @@
 """The whole program, on two small benchmarks: results, repetition, interruption, resumption."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION
+from experiments.evaluate.run_folder import CONFIG, CONFIG_KIND, CONFIG_VERSION, REFUSED
 from experiments.policies.checkpoint import Checkpoint, load_policy
 from experiments.train import program as train_module
 from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS, parse
@@ -197,3 +198,28 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):
     assert Checkpoint.load(checkpoint).steps > 0
     config = parse(OP_COUNT_PRESETS, "", ["--resume", str(folder)])
     assert config.num_envs == 4
+
+
+def test_what_is_trained_on_is_not_held_out(tiny):
+    held_out = train_module._splits(tiny).test[0]
+    config = replace(tiny, benchmarks=(*tiny.benchmarks, held_out), train_op_limit=10**6)
+    splits = train_module._splits(config)
+    assert held_out in splits.train
+    assert held_out not in (*splits.validation, *splits.test)
+
+
+def test_settings_that_do_not_fit_a_run_leave_it_as_it_is(finished, tmp_path, capsys):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    before = (folder / CONFIG).read_bytes()
+    config = parse(GNN_PRESETS, "", ["--resume", str(folder), "--heads.width", "24"])
+    assert train_module.train(config) == REFUSED
+    assert "another shape" in capsys.readouterr().err
+    assert (folder / CONFIG).read_bytes() == before
+
+
+def test_without_evaluations_the_last_policy_is_kept(tiny, tmp_path):
+    assert train_module.train(replace(tiny, evaluations=0, out=tmp_path / "run")) == 0
+    for checkpoint in checkpoints(tmp_path / "run").values():
+        assert checkpoint.best is None
+        assert checkpoint.steps == tiny.total_steps
