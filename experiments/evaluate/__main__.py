@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
 
-_OP_LIMIT, _COUNT = 3_000, 36
+_OP_LIMIT, _COUNT, _STOP_ABOVE = 3_000, 36, 0.5
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class EvaluateConfig:
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
-    stop_above: float = 0.5
+    stop_above: float = _STOP_ABOVE
     """Probability of stopping above which a greedy episode ends. With less it makes fewer calls,
     and may leave more instructions."""
     beam: int | None = None
@@ -95,6 +95,10 @@ class EvaluateConfig:
             raise ValueError(
                 f"--beam: expected at least 1 pass call, and no --samples or --then beside it; got "
                 f"{self.beam}, {self.samples} and {self.then}"
+            )
+        if self.beam is not None and self.stop_above != _STOP_ABOVE:
+            raise ValueError(
+                "--stop-above: expected none beside --beam, whose episodes do not stop"
             )
         if not 0 < self.stop_above <= 1:
             raise ValueError(
@@ -162,7 +166,7 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
                     raise HloError("no benchmark is left: " + "; ".join(left_out))
             remaining = [o.benchmark for o in trial.outcomes] if trial else list(references)
             if config.beam is not None:
-                trial = beam_trial(play, group, remaining, config.beam)
+                trial = beam_trial(play, group, remaining, config.beam, config.seconds)
             else:
                 trial = play.trial(group, remaining, *how, keep_losses=True, before=trial)
             for pipeline in pipelines:

@@ -232,7 +232,7 @@ def chosen(patterns: Sequence[str], part: Part) -> tuple[list[str], str]:
     if not patterns:
         return part.names(), str(part)
     globs = [pattern for pattern in patterns if is_glob(pattern)]
-    of_corpus = {b.name for b in corpus.load()}
+    of_corpus = {b.name for of_set in (None, "speed") for b in corpus.load(of_set)}
     names = part.names(globs) if globs else []
     for pattern in patterns:
         if pattern in globs:

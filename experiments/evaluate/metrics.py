@@ -1,6 +1,6 @@
 """Measures that compare an agent's op counts with a reference's, over many benchmarks.
 
-The count ratio and the reduction ratio are of DESIGN.md, section 7. Every mean is geometric
+Every mean is geometric
 unless its name says otherwise; a mean of nothing is nan; what has no ratio is named.
 """
 
@@ -58,14 +58,6 @@ def better_of(after: Mapping[str, int], pipelines: Sequence[str]) -> int | None:
 def worst(values: Sequence[float]) -> float:
     """Returns the least ratio; nan of none."""
     return min(values, default=math.nan)
-
-
-def distance(best: Sequence[int], agent: Sequence[int]) -> float:
-    """Returns the distance from the best known op counts: geometric mean of agent / best known.
-
-    1 is as good as the best known, 1.01 one per cent above it; below 1 the agent found better.
-    """
-    return count_ratio(agent, best)
 
 
 def share(values: Sequence[float], at_least: float) -> float:

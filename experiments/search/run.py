@@ -21,6 +21,7 @@ from experiments.workers.worker import Task
 from hlograph import corpus
 from hlograph.corpus.shipped import Split
 from hlograph.decisions.searches import SEARCHES, maker
+from hlograph.errors import WorkerLostError
 
 
 def searches(
@@ -166,14 +167,20 @@ def checked(runner: TaskRunner, rows: Sequence[BestKnown]) -> list[BestKnown]:
     return passed
 
 
-def beam_trial(player: Player, group: str, names: Sequence[str], calls: int) -> Trial:
+def beam_trial(
+    player: Player, group: str, names: Sequence[str], calls: int, seconds: float | None = None
+) -> Trial:
     """Searches benchmarks with a beam that a policy guides, and checks the results.
+
+    Benchmarks that cost their worker are left out.
 
     Args:
         player: The policy, and workers.
         group: Name of the benchmarks in tables.
         names: The benchmarks.
         calls: Pass calls to spend on each.
+        seconds: Wall time for each, after which the best state so far is the result; None is no
+            limit.
     """
     guide = TrainedPolicy.of(player.checkpoint)
     tasks = [
@@ -182,13 +189,19 @@ def beam_trial(player: Player, group: str, names: Sequence[str], calls: int) -> 
             method="policy-beam",
             seed=0,  # a beam draws nothing
             calls=calls,
-            seconds=None,
+            seconds=seconds,
             policy=guide,
         )
         for name in names
     ]
     method = f"{player.method()}, beam of {calls:,} calls"
-    results: list[SearchResult] = player.runner.run(tasks, "a beam search", progress=method)
+    results: list[SearchResult] = []
+    done = player.runner.run(tasks, "a beam search", keep_losses=True, progress=method)
+    for name, result in zip(names, done, strict=True):
+        if isinstance(result, WorkerLostError):
+            player.leave_out(name, result)
+        else:
+            results.append(result)
     curves = {each.outcome.benchmark: each.curve for each in results}
-    outcomes, seconds = [each.outcome for each in results], [each.seconds for each in results]
-    return player.checked(method, group, outcomes, seconds, curves)
+    outcomes, taken = [each.outcome for each in results], [each.seconds for each in results]
+    return player.checked(method, group, outcomes, taken, curves)

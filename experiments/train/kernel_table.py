@@ -21,7 +21,7 @@ from experiments.policies.fusion import ALL_DECISIONS
 from experiments.train.final_tables import FinalTable, Splits, without
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
-from hlograph.errors import HloError, WorkerLostError
+from hlograph.errors import HloError
 from hlograph.execution.executable import Executable, random_inputs
 from hlograph.module import Module
 from hlograph.storage.atomic_write import write_text_atomically
@@ -66,22 +66,26 @@ class CompareFusions(Task):
     name: str
     """Name in tables."""
 
-    def do(self, worker: RolloutWorker) -> FusionRow:
-        """Plays the heuristics, compiles all results and times them."""
+    def do(self, worker: RolloutWorker) -> FusionRow | HloError:
+        """Plays the heuristics, compiles all results and times them; returns what fails."""
         config, benchmark = worker.config, self.outcome.benchmark
         assert isinstance(config, FusionTrainConfig)
         worker.recorder.begin(f"comparing {benchmark}".encode(), config.check_seconds)
         how = (config.seed, config.samples, config.pairs, config.sample_seconds)
-        beside = FusionComparison(benchmark, *how)
-        module = fused(benchmark, self.outcome.passes)
-        module.verify()
-        measured = {"xla": beside.xla, self.name: beside.of(module)}
-        measured |= {
-            name: beside.of(_played(config, benchmark, policy))
-            for name, policy in heuristics(config.seed).items()
-        }
-        worker.recorder.end()
-        return FusionRow(benchmark, measured)
+        try:
+            beside = FusionComparison(benchmark, *how)
+            module = fused(benchmark, self.outcome.passes)
+            module.verify()
+            measured = {"xla": beside.xla, self.name: beside.of(module)}
+            measured |= {
+                name: beside.of(_played(config, benchmark, policy))
+                for name, policy in heuristics(config.seed).items()
+            }
+            return FusionRow(benchmark, measured)
+        except HloError as error:
+            return HloError(str(error))
+        finally:
+            worker.recorder.end()
 
 
 def heuristics(seed: int) -> dict[str, FusionPolicy]:
@@ -133,7 +137,7 @@ class KernelTable(FinalTable):
         lost = {
             task.outcome.benchmark: str(error)
             for task, error in zip(tasks, results, strict=True)
-            if isinstance(error, WorkerLostError)
+            if isinstance(error, HloError)
         }
         text = table_text(rows)
         text += "".join(f"\nNOT COUNTED: {name}: {why}" for name, why in lost.items())

@@ -129,13 +129,17 @@ class Player:
         outcomes, taken = list[Outcome](), list[float]()
         for name, result in zip(names, results, strict=True):
             if isinstance(result, WorkerLostError):
-                self.left_out.append(f"{name} is left out: its worker was lost: {result}")
+                self.leave_out(name, result)
             else:
                 outcome, seconds = result
                 calls, spent = earlier.get(name, (0, 0.0))
                 outcomes.append(replace(outcome, calls=outcome.calls + calls))
                 taken.append(seconds + spent)
         return outcomes, taken
+
+    def leave_out(self, name: str, error: WorkerLostError) -> None:
+        """Notes that a benchmark has no result, because it cost its worker."""
+        self.left_out.append(f"{name} is left out: its worker was lost: {error}")
 
     def checked(
         self,
@@ -223,7 +227,7 @@ def all_references(
     results = runner.run(tasks, description, give_up=True, progress=description)
     references, notes = {}, []
     for name, result in zip(names, results, strict=True):
-        if isinstance(result, HloError | WorkerLostError):
+        if isinstance(result, HloError):
             notes.append(f"{name} is left out: a reference pipeline failed on it: {result}")
         else:
             references[name] = result

@@ -159,7 +159,7 @@ def policy_episode(
     tried: defaultdict[RewriteNode, set[str]] = defaultdict(set)
     best, idle = node.value, 0
     for _ in range(guide.horizon):
-        # A rewrite tried here before would only lead back, as in ``playing.Played``.
+        # A rewrite tried here before would only lead back, as in ``player.Episodes``.
         rewrite = guide.evaluate(node).greedy(tried[node])
         if rewrite is None:
             return

@@ -226,6 +226,7 @@ def test_what_cannot_be_evaluated_is_told(arguments, message, checkpoint, capsys
         (["--beam", "9", "--samples", "2"], "got 9, 2 and ()"),
         (["--beam", "9", "--then", "sweeps"], "no --samples or --then"),
         (["--beam", "0"], "at least 1 pass call"),
+        (["--beam", "9", "--stop-above", "0.2"], "none beside --beam"),
         (["--count", "-1"], "--count: expected 0 or more, got -1"),
         (["--checks", "-1"], "--checks: expected 0 or more, got -1"),
         (["--stop-above", "1.5"], "above 0 and at most 1, got 1.5"),
@@ -266,6 +267,8 @@ def test_globs_choose_in_the_split_and_names_are_taken_as_they_are():
     trained = max(corpus.load(split="train"), key=lambda b: b.op_count).name
     file = str(corpus.load()[0].source)
     assert chosen((trained, file), small) == ([trained, file], f"{trained} {file}")
+    # Of another set, too.
+    assert chosen(("n-body/forces/n512",), small)[0] == ["n-body/forces/n512"]
     names, _ = chosen((trained, "*/forward*"), replace(small, count=2))
     assert set(names) == {trained, *few}
     with pytest.raises(

@@ -7,7 +7,6 @@ import pytest
 from experiments.evaluate.metrics import (
     better_of,
     count_ratio,
-    distance,
     geometric_mean,
     ratios,
     reduction_ratio,
@@ -67,9 +66,6 @@ def test_worst_and_shares():
     assert math.isnan(share([], 1.0))
 
 
-def test_distance_from_the_best_known():
-    assert distance([100, 100], [110, 110]) == pytest.approx(1.1)
-    assert distance([100], [90]) == pytest.approx(0.9)  # better than what was known
+def test_shares_near_the_best_known():
     assert share_within([100, 100, 200], [101, 102, 150], 0.01) == pytest.approx(2 / 3)
-    assert math.isnan(distance([], []))
     assert math.isnan(share_within([], [], 0.01))
