@@ -201,8 +201,11 @@ class BackgroundSearch:
         # No lock: the garbage collector may call this in any thread, at any time. `_search` reads
         # these two the other way round.
         self._closed = True
-        if self._process is not None:
-            self._process.kill()
+        process = self._process
+        if process is None:
+            self._ended.set()  # not at the end of the turns before its own
+        else:
+            process.kill()
 
     def _run(self) -> None:
         try:
@@ -232,6 +235,7 @@ class BackgroundSearch:
             for report in reports:
                 seconds += report.seconds
                 self._take(report)
+        self._process = None
         return seconds
 
     def _take(self, report: Report) -> None:

@@ -45,9 +45,10 @@ def optimize(
 ) -> OptimizedFunction:
     """Returns a function compiled by the fastest plan found for it, or as ``jax.jit`` does.
 
-    The default of jaxlib is always a candidate. The winner is measured again in a fresh process,
-    where its whole interval must be ahead, and its outputs must be those of the default on random
-    and adversarial inputs; otherwise the plan is empty, and the function is that of ``jax.jit``.
+    The default of jaxlib is always a candidate. The winner is measured again in two fresh
+    processes, where its whole interval must be ahead, and its outputs must be those of the default
+    on random and adversarial inputs; otherwise the plan is empty, and the function is that of
+    ``jax.jit``.
     The plan is stored, so that the next call takes no time.
 
     Args:

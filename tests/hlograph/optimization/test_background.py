@@ -217,12 +217,12 @@ def test_searches_take_turns_and_can_be_closed(tmp_path):
     third = _following(reports.waiting, tmp_path, "third")
     assert not second.wait(0.2)
     second.close()
+    assert second.wait(LONG)
     _wait_for(lambda: first.plan == NARROW)
     first.close()
     assert first.wait(LONG)
     assert _ended([pid])
     assert first.plan == NARROW
-    assert second.wait(LONG)
     _pid(tmp_path, "third")
     assert not (tmp_path / "second begun").exists()
     third.close()
