@@ -39,9 +39,14 @@ _HEADS = (
     *("instructions", "to the start", "to `xla-simplify`", "steps", "outputs", "authors", "commit"),
 )
 _PLAN_HEADS = (
-    *("rank", "submission", "by", "programs", "default / plan", "worst program"),
+    *("rank", "submission", "by", "default / plan", "worst program"),
     *("outputs", "machine", "authors", "commit"),
 )
+
+_Modules = tuple[str, frozenset[str]]
+"""Set and split of modules, and their names."""
+_Row = tuple[float, str, Callable[[str], list[str]]]
+"""Score, name, and a function from the rank to the cells."""
 
 
 @dataclass(frozen=True)
@@ -146,35 +151,44 @@ def standings(submissions: Iterable[Submission]) -> list[Standing]:
 
 def trajectories_part(submissions: Sequence[Submission]) -> str:
     """Returns the tables of trajectories: one for each set of modules, the best first."""
-    tables: dict[tuple[str, frozenset[str]], list[Standing]] = defaultdict(list)
-    for standing in standings(submissions):
-        tables[standing.part, standing.names].append(standing)
-    parts = []
-    for (part, names), rows in sorted(
-        tables.items(), key=lambda item: (item[0][0], len(item[0][1]))
-    ):
-        ranked = _ranked([(row.score, row.submission.name, row.cells) for row in rows])
-        noun = "module" if len(names) == 1 else "modules"
-        parts.append(f"### {part}: {len(names)} {noun}\n\n{markdown_table(_HEADS, ranked)}")
-    return "\n\n".join(parts) or "There is none yet."
+    rows = (
+        ((each.part, each.names), (each.score, each.submission.name, each.cells))
+        for each in standings(submissions)
+    )
+    return _in_tables(rows, _HEADS, "module")
 
 
 def plans_part(submissions: Sequence[Submission]) -> str:
-    """Returns the table of plans, a row for each submission and split, the fastest first."""
-    rows = []
+    """Returns the tables of plans: one for each set of programs, the fastest first."""
+    rows = list[tuple[_Modules, _Row]]()
     for submission in submissions:
         parts: dict[str, list[SubmittedPlan]] = defaultdict(list)
         for plan in submission.plans:
             parts[corpus.benchmark(plan.benchmark).split].append(plan)
         for split, plans in parts.items():
             score = round(geometric_mean([plan.ratio for plan in plans]), 3)
-            cells = partial(_plan_cells, submission, split, plans, score)
-            rows.append((score, submission.name, cells))
-    return markdown_table(_PLAN_HEADS, _ranked(rows)) if rows else "There is none yet."
+            programs = f"speed {split}", frozenset(plan.benchmark for plan in plans)
+            cells = partial(_plan_cells, submission, plans, score)
+            rows.append((programs, (score, submission.name, cells)))
+    return _in_tables(rows, _PLAN_HEADS, "program")
+
+
+def _in_tables(rows: Iterable[tuple[_Modules, _Row]], heads: Sequence[str], noun: str) -> str:
+    """Returns a table for each set of modules, with a title; the largest set of a part last."""
+    tables: dict[_Modules, list[_Row]] = defaultdict(list)
+    for modules, row in rows:
+        tables[modules].append(row)
+    parts: list[str] = []
+    for (part, names), of_set in sorted(
+        tables.items(), key=lambda item: (item[0][0], len(item[0][1]))
+    ):
+        title = f"### {part}: {len(names)} {noun}{'s' * (len(names) > 1)}"
+        parts.append(f"{title}\n\n{markdown_table(heads, _ranked(of_set))}")
+    return "\n\n".join(parts) or "There is none yet."
 
 
 def _plan_cells(
-    submission: Submission, split: str, plans: Sequence[SubmittedPlan], score: float, rank: str
+    submission: Submission, plans: Sequence[SubmittedPlan], score: float, rank: str
 ) -> list[str]:
     """Returns the cells of the row of a submission's plans."""
     slowest = min(plans, key=lambda plan: plan.ratio)
@@ -182,7 +196,6 @@ def _plan_cells(
     return [
         rank,
         *_of_submission(submission),
-        f"{len(plans)} of {split}",
         f"{score:.3f}",
         f"{slowest.ratio:.3f} {cell(slowest.benchmark)}",
         _compared(plans),
@@ -196,11 +209,11 @@ def cell(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>()#|!~&])", r"\\\1", text)
 
 
-def _ranked(rows: Iterable[tuple[float, str, Callable[[str], list[str]]]]) -> list[list[str]]:
+def _ranked(rows: Iterable[_Row]) -> list[list[str]]:
     """Returns the cells of rows, the greatest score first; equal scores share a rank.
 
     Args:
-        rows: Score, name and a function from the rank to the cells.
+        rows: The rows.
     """
     ordered = sorted(rows, key=lambda row: (-row[0], row[1]))
     scores = [score for score, _, _ in ordered]

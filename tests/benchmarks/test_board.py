@@ -122,13 +122,22 @@ def test_plans_have_a_row_for_each_submission(two):
         for benchmark, ratio in zip(programs, (2.0, 8.0), strict=True)
     ]
     fast = replace(submission("fast", {two[0]: 5}), trajectories=(), plans=tuple(plans))
-    slow = replace(fast, name="slow", plans=(plans[0],))
-    rows = table(plans_part([slow, fast]))
-    assert [row[:6] for row in rows] == [
-        ["1", "fast", "search", "2 of train", "4.000", f"2.000 {cell(plans[0].benchmark)}"],
-        ["2", "slow", "search", "1 of train", "2.000", f"2.000 {cell(plans[0].benchmark)}"],
+    faster = replace(
+        plans[0], plan=replace(plans[0].plan, measured=Measured(3.0, 1.0, 3.0, 0.9, 9.0, 1.0, 60))
+    )
+    slow = replace(fast, name="slow", plans=(faster, plans[1]))
+    fewer = replace(fast, name="fewer", plans=(plans[1],))
+    # Plans of other programs are not compared.
+    _, of_one, of_both = plans_part([fewer, fast, slow]).split("### ")
+    assert of_one.startswith("speed train: 1 program\n")
+    assert [row[:2] for row in table(of_one)] == [["1", "fewer"]]
+    assert of_both.startswith("speed train: 2 programs\n")
+    rows = table(of_both)
+    assert [row[:5] for row in rows] == [
+        ["1", "slow", "search", "4.899", f"3.000 {cell(plans[0].benchmark)}"],
+        ["2", "fast", "search", "4.000", f"2.000 {cell(plans[0].benchmark)}"],
     ]
-    assert rows[0][6:8] == ["2 of 2", cell(str(machine))]
+    assert rows[0][5:7] == ["2 of 2", cell(str(machine))]
     assert plans_part([]) == trajectories_part([]) == "There is none yet."
 
 
