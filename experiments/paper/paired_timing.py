@@ -34,7 +34,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Pair:
+class TimedPair:
     """Times of a benchmark before and after a method, run in turn."""
 
     benchmark: str
@@ -51,7 +51,7 @@ class Pair:
     after: Side
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Pair":
+    def from_json(cls, content: Mapping[str, Any]) -> "TimedPair":
         """Returns the pair of which ``dataclasses.asdict`` made the content."""
         sides = {side: Side(**content[side]) for side in ("before", "after")}
         return cls(**{**content, **sides})
@@ -87,7 +87,7 @@ class SpeedupSummary:
     """Geometric mean of compile time before / after."""
 
 
-def summary(pairs: Sequence[Pair]) -> SpeedupSummary:
+def summary(pairs: Sequence[TimedPair]) -> SpeedupSummary:
     """Returns the statistics of one method.
 
     Args:
@@ -113,7 +113,7 @@ def summary(pairs: Sequence[Pair]) -> SpeedupSummary:
     )
 
 
-def summaries(pairs: Sequence[Pair]) -> Mapping[str, SpeedupSummary]:
+def summaries(pairs: Sequence[TimedPair]) -> Mapping[str, SpeedupSummary]:
     """Returns statistics by method, in the order in which methods occur, the control first."""
     methods = sorted(dict.fromkeys(p.method for p in pairs), key=lambda method: method != CONTROL)
     return {method: summary([p for p in pairs if p.method == method]) for method in methods}

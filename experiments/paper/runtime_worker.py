@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.evaluate.benchmarks import load
 from experiments.evaluate.evaluation import Check, Checker, Outcome, after_pipeline
-from experiments.paper.paired_timing import CONTROL, Pair, Side
+from experiments.paper.paired_timing import CONTROL, Side, TimedPair
 from experiments.paper.settings import TimedConfig
 from hlograph import HloError, Module
 from hlograph.errors import WorkerLostError
@@ -92,7 +92,7 @@ class MethodTiming:
     method: str
     problem: str | None
     """Reason why there is no pair; None if there is one."""
-    pair: Pair | None = None
+    pair: TimedPair | None = None
     outcome: Outcome | None = None
     """None for the control, and for methods that failed."""
     check: Check | None = None
@@ -189,13 +189,13 @@ class _Benchmark:
             return MethodTiming(candidate.method, str(error))
         return MethodTiming(candidate.method, None, pair, outcome, check)
 
-    def _pair(self, method: str, module: Module) -> Pair:
+    def _pair(self, method: str, module: Module) -> TimedPair:
         after, *compiled = self._compiled(method, module)
         self._begin(method)
         times = np.concatenate([self._times(after, inputs) for inputs in self._inputs])
         ratios = [float(f"{ratio:.5g}") for ratio in times[:, 0] / times[:, 1]]
         seconds = np.median(times, axis=0).tolist()
-        return Pair(
+        return TimedPair(
             self._task.benchmark,
             method,
             ratios,

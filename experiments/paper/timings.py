@@ -8,7 +8,7 @@ from typing import Any
 from tqdm import tqdm
 
 from experiments.evaluate.evaluation import Check, Outcome
-from experiments.paper.paired_timing import CONTROL, Pair, summaries
+from experiments.paper.paired_timing import CONTROL, TimedPair, summaries
 from experiments.paper.runtime_worker import (
     MakeWorker,
     MethodTiming,
@@ -66,13 +66,13 @@ def _result(content: Mapping[str, Any]) -> MethodTiming:
     return MethodTiming(
         content["method"],
         content["problem"],
-        pair and Pair.from_json(pair),
+        pair and TimedPair.from_json(pair),
         outcome and Outcome.from_json(outcome),
         check and Check(**check),
     )
 
 
-def pairs_of(results: Mapping[str, Sequence[MethodTiming]]) -> list[Pair]:
+def pairs_of(results: Mapping[str, Sequence[MethodTiming]]) -> list[TimedPair]:
     """Returns all pairs, benchmark by benchmark."""
     return [r.pair for of_name in results.values() for r in of_name if r.pair is not None]
 

@@ -158,7 +158,7 @@ class AgentSettings:
     width: int = 128
     """Width of both hidden layers of each network."""
     a2c_steps: int = 8
-    """Steps in each environment before A2C learns; 5 by default, which divides no horizon here."""
+    """Steps in each environment before A2C learns; its default, 5, does not divide all horizons."""
     dqn_learning_rate: float = 1e-3
     """Step size of DQN's Adam; 1e-4 by default, for millions of frames."""
     dqn_buffer: int = 200_000

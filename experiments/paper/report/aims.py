@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.study import Study
-from experiments.paper.report.comparison import BETTER, Comparison, Measure, for_each_group
+from experiments.paper.report.comparison import BETTER, Comparison, TrialMeasure, for_each_group
 from experiments.paper.report.document import (
     Cell,
     Number,
@@ -59,7 +59,7 @@ class Aim:
         return f"{'>' if self.more else '≤' if self.at_most else '≥'} {aim:g}"
 
 
-def _measured(of: Callable[[Comparison], Measure]) -> Values:
+def _measured(of: Callable[[Comparison], TrialMeasure]) -> Values:
     return lambda comparison, method: comparison.over_seeds(method, of(comparison))
 
 

@@ -27,7 +27,7 @@ BETTER = "the better of both"
 """Reference that is on each benchmark the better pipeline in ``REFERENCES``."""
 AGAINST = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", BETTER)
 """References in the order in which they are shown."""
-Measure = Callable[[Trial], float]
+TrialMeasure = Callable[[Trial], float]
 
 
 class Comparison:
@@ -63,11 +63,11 @@ class Comparison:
         """Returns all trials of the group, method by method."""
         return [t for method in self.methods for t in self.study.of(method, self.group)]
 
-    def over_seeds(self, method: str, measure: Measure) -> list[float]:
+    def over_seeds(self, method: str, measure: TrialMeasure) -> list[float]:
         """Returns a measure of each trial of a method."""
         return [measure(trial) for trial in self.study.of(method, self.group)]
 
-    def by_method(self, measure: Measure) -> dict[str, list[float]]:
+    def by_method(self, measure: TrialMeasure) -> dict[str, list[float]]:
         """Returns a measure of each trial, by method."""
         return {method: self.over_seeds(method, measure) for method in self.methods}
 
@@ -75,15 +75,15 @@ class Comparison:
         """Returns reference / method of each benchmark that has the reference, by name."""
         return {o.benchmark: r / o.op_count for o, r in self._with_reference(trial, against)}
 
-    def count_ratio(self, against: str) -> Measure:
+    def count_ratio(self, against: str) -> TrialMeasure:
         """Returns the measure of the count ratio to a reference."""
         return lambda trial: geometric_mean(list(self.ratios(trial, against).values()))
 
-    def worst(self, against: str) -> Measure:
+    def worst(self, against: str) -> TrialMeasure:
         """Returns the measure of the least ratio of any benchmark to a reference."""
         return lambda trial: worst(list(self.ratios(trial, against).values()))
 
-    def share_at_least(self, against: str) -> Measure:
+    def share_at_least(self, against: str) -> TrialMeasure:
         """Returns the measure of the share of benchmarks at least as good as a reference."""
         return lambda trial: share(list(self.ratios(trial, against).values()), 1.0)
 
@@ -91,7 +91,7 @@ class Comparison:
         """Returns the geometric mean of op count / least known op count; 1 at best."""
         return geometric_mean([1 / r for r in self.ratios(trial, BEST_KNOWN).values()])
 
-    def within(self, tolerance: float) -> Measure:
+    def within(self, tolerance: float) -> TrialMeasure:
         """Returns the measure of the share of benchmarks near the best known."""
 
         def measure(trial: Trial) -> float:
@@ -110,11 +110,11 @@ class Comparison:
             [o.op_count for o, _ in pairs],
         )
 
-    def reduction_ratio(self, against: str) -> Measure:
+    def reduction_ratio(self, against: str) -> TrialMeasure:
         """Returns the measure of the paper's reduction ratio."""
         return lambda trial: self.reduction(trial, against).ratio
 
-    def calls_share(self, pipeline: str) -> Measure:
+    def calls_share(self, pipeline: str) -> TrialMeasure:
         """Returns the measure of the geometric mean of the method's pass calls / a pipeline's.
 
         A method that calls none counts as one call, since 0 would make the mean 0.

@@ -10,7 +10,7 @@ from experiments.paper.report.comparison import (
     BEST_KNOWN,
     BETTER,
     Comparison,
-    Measure,
+    TrialMeasure,
     for_each_group,
     median_calls,
     median_milliseconds,
@@ -204,7 +204,7 @@ def tables(comparison: Comparison, text: Sequence[str] = (OVER_SEEDS,)) -> Itera
 def ratio_bars(
     comparison: Comparison,
     name: str = "ratios",
-    measure: Callable[[str], Measure] | None = None,
+    measure: Callable[[str], TrialMeasure] | None = None,
     title: str = "Count ratio",
 ) -> Picture:
     """Draws ratios of all methods to each reference.

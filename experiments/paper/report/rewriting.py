@@ -1,5 +1,6 @@
 """Rewriting methods: instructions, estimated cost, run time and search time side by side."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.evaluate.best_known import COMPARED
@@ -22,7 +23,7 @@ from experiments.paper.report.document import (
 )
 from experiments.paper.report.methods import details
 from experiments.paper.report.pictures import seed_bars
-from experiments.paper.report.summary import Measured, best, ratio_to
+from experiments.paper.report.summary import MethodCell, best, ratio_to
 from hlograph.execution.bootstrap import bootstrap_interval
 
 _SIMPLIFY = "xla-simplify"
@@ -62,10 +63,10 @@ def summary(study: Study) -> Summary:
     """Returns the best methods of each group by its objective."""
     pairs = runtime.pairs_of(study)
 
-    def rank(comparison: Comparison) -> Measured:
+    def rank(comparison: Comparison) -> MethodCell:
         return ratio_to(_SIMPLIFY) if comparison.group.endswith("op-count") else _estimates
 
-    columns: list[tuple[str, Measured]] = [
+    columns: list[tuple[str, MethodCell]] = [
         (f"op count, to {_SIMPLIFY}", ratio_to(_SIMPLIFY)),
         ("estimated cost", _estimates),
         ("run time", lambda c, method: _run_time(c, pairs, method)),
@@ -84,21 +85,27 @@ def _estimate(comparison: Comparison, trial: Trial) -> float:
     return geometric_mean(list(ratios.values())) if ratios else float("nan")
 
 
-def _medians(comparison: Comparison, pairs: Sequence[runtime.Pair], method: str) -> list[float]:
-    """Returns run time before / after of each benchmark and each trial that was timed."""
+def _medians(
+    comparison: Comparison, pairs: Sequence[runtime.TimedPair], method: str
+) -> list[float]:
+    """Returns run time before / after of each benchmark, the mean of the trials that were timed."""
     trials = comparison.study.of(method, comparison.group)
     timed: Mapping[str, str] = comparison.study.measurements.get("timed", {})
     labels = {timed[trial.key] for trial in trials if trial.key in timed}
     names = {outcome.benchmark for trial in trials for outcome in trial.outcomes}
-    return [p.median for p in pairs if p.method in labels and p.benchmark in names]
+    medians: dict[str, list[float]] = defaultdict(list)
+    for pair in pairs:
+        if pair.method in labels and pair.benchmark in names:
+            medians[pair.benchmark].append(pair.median)
+    return [geometric_mean(of_benchmark) for of_benchmark in medians.values()]
 
 
-def _run_time(comparison: Comparison, pairs: Sequence[runtime.Pair], method: str) -> Cell:
+def _run_time(comparison: Comparison, pairs: Sequence[runtime.TimedPair], method: str) -> Cell:
     medians = _medians(comparison, pairs, method)
     return interval(geometric_mean(medians), bootstrap_interval(medians)) if medians else None
 
 
-def _control(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> list[str]:
+def _control(comparison: Comparison, pairs: Sequence[runtime.TimedPair]) -> list[str]:
     """Returns a sentence on the run times of the originals compared with themselves."""
     control = comparison.study.measurements.get("control")
     names = {outcome.benchmark for trial in comparison.trials() for outcome in trial.outcomes}
@@ -112,7 +119,7 @@ def _control(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> list[str]
     ]
 
 
-def _bars(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> Picture:
+def _bars(comparison: Comparison, pairs: Sequence[runtime.TimedPair]) -> Picture:
     c = comparison
     panels = {}
     if _SIMPLIFY in c.against():
@@ -125,7 +132,7 @@ def _bars(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> Picture:
     return seed_bars(f"ratios-{c.number}", alt, shown)
 
 
-def _table(comparison: Comparison, pairs: Sequence[runtime.Pair]) -> Table:
+def _table(comparison: Comparison, pairs: Sequence[runtime.TimedPair]) -> Table:
     c = comparison
 
     def of(method: str) -> list[Trial]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from experiments.evaluate.metrics import geometric_mean
 from experiments.evaluate.picture import Picture
 from experiments.evaluate.study import Study
-from experiments.paper.paired_timing import Pair, SpeedupSummary, summaries
+from experiments.paper.paired_timing import SpeedupSummary, TimedPair, summaries
 from experiments.paper.report.document import (
     Cell,
     Column,
@@ -36,10 +36,10 @@ _RUN_TIME = (
 )
 
 
-def pairs_of(study: Study) -> list[Pair]:
+def pairs_of(study: Study) -> list[TimedPair]:
     """Returns the pairs that were measured; those without any run are left out."""
     pairs = study.measurements.get("pairs", ())
-    return [Pair.from_json(content) for content in pairs if content["ratios"]]
+    return [TimedPair.from_json(content) for content in pairs if content["ratios"]]
 
 
 def sections(study: Study) -> Iterator[Section]:
@@ -71,7 +71,7 @@ def summary(study: Study) -> Summary:
     return Summary([sentence, *checks(study)], Table([table.headings[n] for n in kept], rows))
 
 
-def summary_table(pairs: Sequence[Pair]) -> Table:
+def summary_table(pairs: Sequence[TimedPair]) -> Table:
     """Returns a row for each method: statistics over the benchmarks' medians."""
     by_method = summaries(pairs)
 
@@ -94,7 +94,7 @@ def summary_table(pairs: Sequence[Pair]) -> Table:
     return of_columns("method", list(by_method), columns)
 
 
-def benchmark_table(pairs: Sequence[Pair]) -> Table:
+def benchmark_table(pairs: Sequence[TimedPair]) -> Table:
     """Returns a row for each pair: its ratio, and the measurements before and after."""
     rows: list[list[Cell]] = [
         [
@@ -123,7 +123,7 @@ def benchmark_table(pairs: Sequence[Pair]) -> Table:
     return Table(headings, rows, folded=len(rows) > 30)
 
 
-def _histograms(pairs: Sequence[Pair]) -> Picture:
+def _histograms(pairs: Sequence[TimedPair]) -> Picture:
     """Draws histograms of the benchmarks' medians, a panel for each method."""
     methods = {m: [p.median for p in pairs if p.method == m] for m in summaries(pairs)}
     everything = [pair.median for pair in pairs]

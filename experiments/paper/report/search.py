@@ -15,8 +15,8 @@ from experiments.paper.report.methods import tables
 from experiments.paper.report.pictures import Line, Panel, line_panels
 from experiments.paper.report.summary import best, pass_calls, ratio_to
 
-Budget = Literal["pass calls", "seconds"]
-_COLUMN: dict[Budget, Literal[0, 1]] = {"pass calls": 0, "seconds": 1}
+BudgetKind = Literal["pass calls", "seconds"]
+_COLUMN: dict[BudgetKind, Literal[0, 1]] = {"pass calls": 0, "seconds": 1}
 _POINTS = 120  # of a line
 _PER_DECADE = (1, 2, 5)
 
@@ -60,7 +60,7 @@ def reference(comparison: Comparison) -> str | None:
     return None
 
 
-def count_at(trial: Trial, benchmark: str, start: int, budget: Budget, spent: float) -> int:
+def count_at(trial: Trial, benchmark: str, start: int, budget: BudgetKind, spent: float) -> int:
     """Returns the least op count that a search had found on a benchmark within a budget."""
     column = _COLUMN[budget]
     counts = [point[2] for point in trial.curves.get(benchmark, ()) if point[column] <= spent]
@@ -68,7 +68,7 @@ def count_at(trial: Trial, benchmark: str, start: int, budget: Budget, spent: fl
 
 
 def ratio_at(
-    comparison: Comparison, trial: Trial, against: str, budget: Budget, spent: float
+    comparison: Comparison, trial: Trial, against: str, budget: BudgetKind, spent: float
 ) -> float:
     """Returns the geometric mean of reference / op count found within a budget."""
     values = []
@@ -81,7 +81,7 @@ def ratio_at(
     return geometric_mean(values)
 
 
-def _spent(trial: Trial, budget: Budget) -> list[float]:
+def _spent(trial: Trial, budget: BudgetKind) -> list[float]:
     """Returns the pass calls or seconds spent on each benchmark."""
     if budget == "pass calls":
         return [float(outcome.calls) for outcome in trial.outcomes]
@@ -89,7 +89,7 @@ def _spent(trial: Trial, budget: Budget) -> list[float]:
     return list(trial.seconds) or ends
 
 
-def _average(trial: Trial, budget: Budget) -> float:
+def _average(trial: Trial, budget: BudgetKind) -> float:
     spent = _spent(trial, budget)
     return sum(spent) / len(spent) if spent else math.nan
 
@@ -114,7 +114,9 @@ def anytime_curves(comparison: Comparison, against: str) -> Picture:
     return line_panels(f"anytime-{comparison.number}", alt, panels, f"ratio to {against}")
 
 
-def _line(comparison: Comparison, trials: Sequence[Trial], against: str, budget: Budget) -> Line:
+def _line(
+    comparison: Comparison, trials: Sequence[Trial], against: str, budget: BudgetKind
+) -> Line:
     """Returns the ratio at points that are evenly spread over a logarithmic axis."""
     column = _COLUMN[budget]
     times = [p[column] for t in trials for curve in t.curves.values() for p in curve]
@@ -125,7 +127,7 @@ def _line(comparison: Comparison, trials: Sequence[Trial], against: str, budget:
     return Line(x, [[ratio_at(comparison, t, against, budget, s) for s in x] for t in trials])
 
 
-def _budgets(comparison: Comparison, budget: Budget) -> list[float]:
+def _budgets(comparison: Comparison, budget: BudgetKind) -> list[float]:
     """Returns budgets 1, 2, 5, 10 … up to the largest that a search spent."""
     spent = [s for t in comparison.trials() if t.curves for s in _spent(t, budget) if s > 0]
     if not spent:
@@ -136,7 +138,7 @@ def _budgets(comparison: Comparison, budget: Budget) -> list[float]:
     return [step for step in steps if least <= step <= max(spent) * 1.001]
 
 
-def budget_table(comparison: Comparison, against: str, budget: Budget) -> Table:
+def budget_table(comparison: Comparison, against: str, budget: BudgetKind) -> Table:
     """Returns the ratio at fixed budgets.
 
     A cell is empty beyond the end of a search, and before the end of a policy's episode.
@@ -190,7 +192,7 @@ def equal_budgets(comparison: Comparison) -> Iterator[Section]:
     yield Section(title, text, table=Table(headings, rows))
 
 
-def _at_the_same(policy: Trial, search: Trial, budget: Budget) -> float:
+def _at_the_same(policy: Trial, search: Trial, budget: BudgetKind) -> float:
     spent = dict(zip((o.benchmark for o in policy.outcomes), _spent(policy, budget), strict=False))
     own = {o.benchmark: o for o in policy.counted()}
     values = []

@@ -18,11 +18,11 @@ from experiments.paper.report.document import (
 
 TO_BETTER = f"count ratio to the better of {' and '.join(REFERENCES)} on each benchmark"
 
-Measured = Callable[[Comparison, str], Cell]
+MethodCell = Callable[[Comparison, str], Cell]
 """Function that returns the cell of a method."""
 
 
-def ratio_to(against: str) -> Measured:
+def ratio_to(against: str) -> MethodCell:
     """Returns the measure of the count ratio to a reference, over seeds."""
     return lambda c, method: over_seeds(c.over_seeds(method, c.count_ratio(against)))
 
@@ -58,8 +58,8 @@ def _as_good(comparison: Comparison, method: str) -> Cell:
 def best(
     study: Study,
     measure: str,
-    rank: Callable[[Comparison], Measured],
-    columns: Sequence[tuple[str, Measured]],
+    rank: Callable[[Comparison], MethodCell],
+    columns: Sequence[tuple[str, MethodCell]],
     most: int = 4,
     shown: Callable[[str], bool] = lambda method: True,
 ) -> Summary:

@@ -14,7 +14,7 @@ from experiments.evaluate.best_known import BestKnown
 from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import STUDY, Study
 from experiments.paper import runtime_worker
-from experiments.paper.paired_timing import CONTROL, Pair, Side, summaries, summary, table
+from experiments.paper.paired_timing import CONTROL, Side, TimedPair, summaries, summary, table
 from experiments.paper.runtime import run
 from experiments.paper.runtime_worker import (
     MethodTiming,
@@ -48,7 +48,7 @@ TINY = replace(
 
 def _pair(method="GNN", low=0.9, high=1.1, median=1.0, kernels=(4, 4), seconds=(1.0, 1.0)):
     sides = [Side(10, s, k, 1e-3) for s, k in zip(seconds, kernels, strict=True)]
-    return Pair("b", method, [median] * 3, median, low, high, *sides)
+    return TimedPair("b", method, [median] * 3, median, low, high, *sides)
 
 
 def _task(*candidates: MethodToTime, benchmark: str = BENCHMARK, **changes) -> TimeBenchmark:

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from experiments.evaluate.study import Trial
-from experiments.paper.paired_timing import Pair, Side
+from experiments.paper.paired_timing import Side, TimedPair
 from experiments.paper.report import aims, figures, runtime, search
 from experiments.paper.report.chapters import KINDS, chapters
 from experiments.paper.report.comparison import BETTER, Comparison
@@ -95,7 +95,7 @@ def test_trials_by_size_join_groups_seed_by_seed():
 
 def _pair(method, ratios, kernels=10):
     side = {"op_count": 5, "compile_seconds": 0.2, "median_seconds": 0.001}
-    pair = Pair(
+    pair = TimedPair(
         "a/b/c",
         method,
         ratios,
