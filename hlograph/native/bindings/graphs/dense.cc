@@ -1,6 +1,4 @@
 // Binds fully connected layers after layer normalisation.
-#include "hlograph/native/kernels/projection.h"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -8,6 +6,7 @@
 
 #include "hlograph/native/bindings/graphs/arrays.h"
 #include "hlograph/native/bindings/graphs/bind.h"
+#include "hlograph/native/kernels/projection.h"
 
 namespace hlograph {
 namespace {
