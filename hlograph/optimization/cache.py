@@ -40,7 +40,8 @@ EARLIER_VERSION = "earlier version"
 
 _LOG = logging.getLogger("hlograph.cache")
 _PARTS = ("program", "numerics", "machine")
-_PLAN = ".plan.json"
+_PLAN, _RECIPE = ".plan.json", ".recipe.json"
+_OWN = (_PLAN, _RECIPE)
 
 
 class CacheKey(str):
@@ -87,8 +88,8 @@ class CacheKey(str):
 class Store:
     """A folder or URL with one plan for each key, and one recipe for each name of a program.
 
-    A folder takes 512 MB at most, or ``$HLOGRAPH_CACHE_MB``: beyond that, what was not used for the
-    longest time is removed when a plan is stored.
+    Plans and recipes take 512 MB of a folder at most, or ``$HLOGRAPH_CACHE_MB``: beyond that, what
+    was not used for the longest time is removed when a plan is stored.
 
     Args:
         location: A path, or a URL that fsspec reads and writes. None is the folder ``plans`` of
@@ -102,8 +103,8 @@ class Store:
 
     @property
     def size(self) -> int:
-        """Bytes of a folder's files; 0 for a URL."""
-        return folder_size(self.location) if isinstance(self.location, Path) else 0
+        """Bytes of a folder's plans and recipes; 0 for a URL."""
+        return folder_size(self.location, _OWN) if isinstance(self.location, Path) else 0
 
     @classmethod
     def of(cls, store: StoreLike) -> Store:
@@ -179,7 +180,7 @@ class Store:
         content = {**json.loads(plan.to_json()), RULES: rules_of(plan)}
         write_bytes(self._file(key), (json.dumps(content, indent=2) + "\n").encode())
         if isinstance(self.location, Path):
-            remove_oldest(self.location, cache_bytes())
+            remove_oldest(self.location, cache_bytes(), _OWN)
 
     def get_recipe(self, job: Job) -> Recipe | None:
         """Returns the recipe of the last version that has a program's name; None if there is none.
@@ -225,7 +226,7 @@ class Store:
     def _recipe_file(self, job: Job) -> Location:
         about = f"{job.program.name} {job.numerics}{_other_objective(job)}"
         named = _digest(about.encode(), 24)
-        return join(self.location, f"{named}.recipe.json")
+        return join(self.location, f"{named}{_RECIPE}")
 
 
 def _other_objective(job: Job) -> str:

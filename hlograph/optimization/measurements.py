@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hlograph import plans, transforms
+from hlograph import plans, reading, transforms
 from hlograph.errors import HloError
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.execution.host import host
@@ -38,6 +38,8 @@ _HOST = "host"
 # of a file, and those that measuring sets.
 _LEFT_OUT = ("kind", "version", "machine", "measured", "kept_memory")
 
+_ENDING = ".jsonl"
+
 # A plan with many decisions is compressed; a short one can be read in the file.
 _LONG = 1000  # letters
 
@@ -50,9 +52,9 @@ def rules_digest() -> str:
     alone.
     """
     digest = hashlib.sha256()
-    spec = importlib.util.find_spec("hlograph._xla")
-    code = [Path(spec.origin)] if spec is not None and spec.origin is not None else []
-    for package in (plans, transforms):
+    specs = map(importlib.util.find_spec, ("hlograph._xla", "hlograph._custom_calls"))
+    code = [Path(spec.origin) for spec in specs if spec is not None and spec.origin is not None]
+    for package in (plans, reading, transforms):
         code += sorted(Path(package.__path__[0]).rglob("*.py"))
     for path in code:
         digest.update(path.read_bytes())
@@ -89,7 +91,7 @@ class Measurements:
     ) -> None:
         self._writable, self._given = True, given
         self._key, self._folder = key, folder
-        self.path = (folder or cache_folder() / "measurements") / f"{key}.jsonl"
+        self.path = (folder or cache_folder() / "measurements") / f"{key}{_ENDING}"
 
     def beside(self, reference: Plan) -> Measurements:
         """Returns the outcomes of plans that were measured beside another reference."""
@@ -168,7 +170,7 @@ class Measurements:
     def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
-            remove_oldest(self.path.parent, cache_bytes())
+            remove_oldest(self.path.parent, cache_bytes(), (_ENDING,))
         # The first newline ends a line that was cut off. One write of the whole line keeps it apart
         # from those of other processes.
         content = f"\n{line}\n".encode()

@@ -157,25 +157,37 @@ def cache_folder() -> Path:
 
 
 def cache_bytes() -> int:
-    """Returns the bytes that each folder of the cache may take; ``$HLOGRAPH_CACHE_MB`` or 512."""
-    return int(float(os.environ.get("HLOGRAPH_CACHE_MB", 512)) * 1e6)
+    """Returns the bytes that each folder of the cache may take; ``$HLOGRAPH_CACHE_MB`` or 512.
+
+    Raises:
+        HloError: The variable is no number.
+    """
+    given = os.environ.get("HLOGRAPH_CACHE_MB", "512")
+    try:
+        return int(float(given) * 1e6)
+    except (ValueError, OverflowError) as error:
+        raise HloError(f"expected a number of MB in HLOGRAPH_CACHE_MB, got {given!r}") from error
 
 
-def folder_size(folder: Path) -> int:
-    """Returns the bytes of the files of a folder, without those of folders in it."""
-    return sum(size for _, size, _ in _files(folder))
+def folder_size(folder: Path, endings: tuple[str, ...]) -> int:
+    """Returns the bytes of the files of a folder whose names have one of some endings."""
+    return sum(size for _, size, _ in _files(folder, endings))
 
 
-def remove_oldest(folder: Path, most_bytes: int) -> None:
+def remove_oldest(folder: Path, most_bytes: int, endings: tuple[str, ...]) -> None:
     """Removes the files of a folder that were written first, until the others fit.
+
+    Files with other endings are left alone, and not counted: a store may be in a folder of the
+    user's.
 
     Files that another process removes meanwhile, or that cannot be removed, are passed over.
 
     Args:
         folder: The folder.
         most_bytes: Bytes that its files may take.
+        endings: Endings of the names of files that may go.
     """
-    files = _files(folder)
+    files = _files(folder, endings)
     excess = sum(size for _, size, _ in files) - most_bytes
     for _, size, path in sorted(files):
         if excess <= 0:
@@ -185,13 +197,13 @@ def remove_oldest(folder: Path, most_bytes: int) -> None:
             excess -= size
 
 
-def _files(folder: Path) -> list[tuple[float, int, Path]]:
+def _files(folder: Path, endings: tuple[str, ...]) -> list[tuple[float, int, Path]]:
     """Returns the time of the last change, the bytes and the path of each file of a folder."""
     files = []
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             with contextlib.suppress(OSError):
                 status = path.stat()
-                if path.is_file():
+                if path.name.endswith(endings) and path.is_file():
                     files.append((status.st_mtime, status.st_size, path))
     return files

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph.errors import HloError
 from hlograph.measuring.trial import Job, PlanMeasurement
 from hlograph.measuring.verification import Checks
 from hlograph.optimization import Store, optimizing
@@ -168,11 +169,18 @@ def test_a_store_says_its_size_and_removes_what_was_not_used_for_long(tmp_path, 
     size = store.size // 3
     assert size == (tmp_path / "key0.plan.json").stat().st_size
     assert store.get("key0") is not None  # it is in use
+    own = tmp_path / "weights.bin"  # of the user, who chose this folder
+    own.write_bytes(bytes(10 * size))
+    os.utime(own, (0, 0))
     monkeypatch.setenv("HLOGRAPH_CACHE_MB", str(3.5 * size / 1e6))
     store.put("key3", Plan("program"))
     assert sorted(file.name for file in tmp_path.iterdir()) == [
-        f"key{number}.plan.json" for number in (0, 2, 3)
+        *(f"key{number}.plan.json" for number in (0, 2, 3)),
+        own.name,
     ]
+    monkeypatch.setenv("HLOGRAPH_CACHE_MB", "1 GB")
+    with pytest.raises(HloError, match="a number of MB in HLOGRAPH_CACHE_MB, got '1 GB'"):
+        store.put("key4", Plan("program"))
 
 
 def test_a_plan_is_found_without_the_engine(cache, tmp_path):
