@@ -52,10 +52,12 @@ class CheckProgram(SourceCommand):
         job = self.job_of(self.source, "close")
         judgements: dict[str, Judgement] = {}
         for sample in _sample_names(job):
-            judgements[sample] = judge_default(job, in_doubt=not judgements, sample=sample)
+            judgements[sample] = judge_default(job, in_doubt=True, sample=sample)
             if judgements[sample].is_against_default:
                 break
-        last = list(judgements.values())[-1]
+        *_, last = judgements.values()
+        if not last.is_against_default:  # what does not agree on one of the samples counts
+            last = next((each for each in judgements.values() if each.verdict != "agrees"), last)
         lines = [f"{job.program.name}: {last.reason}", table(_rows(judgements))]
         files: list[Path] = []
         if last.is_against_default:

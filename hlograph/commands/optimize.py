@@ -56,7 +56,8 @@ class Optimize(SourceCommand):
     methods: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help_behavior_hint="")
     ] = ()
-    """Names of the methods that propose plans; by default forms, flags, passes, greedy, joint."""
+    """Names of the methods that propose plans; by default recipes, forms, flags, passes, greedy,
+    joint."""
     objective: Literal["time", "memory"] = "time"
     """What is made small: the time, or the peak memory at no more than 1.1 times the time."""
     max_memory_ratio: float = 1.25

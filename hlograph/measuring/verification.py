@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,15 @@ class Checks:
     verdict: Verdict
     reason: str
     samples: tuple[str, ...]
+
+
+def merged(several: Sequence[Checks]) -> Checks | None:
+    """Returns the worst of several comparisons of a plan, with the samples of all; None of none."""
+    if not several:
+        return None
+    worst = max(several, key=lambda checks: RANK.index(checks.verdict))
+    names = dict.fromkeys(name for checks in several for name in checks.samples)
+    return replace(worst, samples=tuple(names))
 
 
 class Verifier:

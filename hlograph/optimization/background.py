@@ -24,7 +24,7 @@ from hlograph.isolation import SideProcess
 from hlograph.measuring.trial import Job
 from hlograph.optimization.cache import CacheKey, plans_of_earlier_version
 from hlograph.optimization.function import CompilePlan, OptimizedFunction
-from hlograph.optimization.judging import against_default, judged_before, warn_of_default
+from hlograph.optimization.judging import judged_before, warn_once
 from hlograph.optimization.measurements import Measurements
 from hlograph.optimization.methods import check_importable
 from hlograph.optimization.optimizing import (
@@ -102,11 +102,12 @@ def in_background(
     begin = Report(job.program.name, Plan(), _UNTIL, job.numerics)
     if stored is None:
         begin = judged_before(job, begin, is_checked=is_checked)
-        _warn_once(begin)
+        warn_once(begin)
     function = OptimizedFunction(jit, compile_plan(begin.plan), begin, settings.process)
     if stored is not None:
         try:
             function.become(unmeasured(job, stored), compile_plan)
+            warn_once(function.report)
         except PlanError:  # it must not stand in the way
             stored, settings = None, replace(settings, measure_again=True)
     if stored is None or settings.measure_again or settings.search_further:
@@ -226,8 +227,8 @@ class BackgroundSearch:
         """Has a stage in a process, and returns the seconds that it took."""
         if self._closed:
             return 0.0
-        task = pickle.dumps(partial(_stage, self._stages, number, spent), protocol=5)
-        self._process = SideProcess(task)
+        stage = partial(_stage, self._stages, number, spent)
+        self._process = SideProcess(pickle.dumps(stage, protocol=5))
         if self._closed:
             self._process.kill()
         seconds = 0.0
@@ -241,7 +242,7 @@ class BackgroundSearch:
     def _take(self, report: Report) -> None:
         function = self._function()
         if function is not None and not self._closed:
-            _warn_once(report, function.report)
+            warn_once(report, function.report)
             function.become(report, self._compile_plan)
 
     def _fail(self, error: HloError) -> None:
@@ -250,13 +251,6 @@ class BackgroundSearch:
             return
         with contextlib.suppress(UserWarning):  # raised where warnings are errors
             function.fail(error)
-
-
-def _warn_once(report: Report, before: Report | None = None) -> None:
-    """Warns of jaxlib's default, unless an earlier report has led to that."""
-    if before is None or not against_default(before):
-        with contextlib.suppress(UserWarning):  # raised where warnings are errors
-            warn_of_default(report, stacklevel=4)
 
 
 def _end_all() -> None:

@@ -14,6 +14,7 @@ from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import Job
 from hlograph.optimization.background import in_background
 from hlograph.optimization.function import OptimizedFunction
+from hlograph.optimization.judging import is_judged_before, judged_before, warn_once
 from hlograph.optimization.optimizing import report_of_given, stored_plan, unmeasured
 from hlograph.optimization.report import Report
 from hlograph.optimization.search_settings import SearchSettings
@@ -78,14 +79,17 @@ class SignaturePlanner:
         report = self._report_at_hand(job, inputs)
         if report is not None:
             use(report.plan)
+            warn_once(report)
             return OptimizedFunction(self._function, None, report, self._settings.search.process)
         with self._lock:
             self._searched += 1
             is_one_of_many = self._searched > self._settings.max_signatures
         if is_one_of_many:
-            return self._without_plan(job, f"max_signatures={self._settings.max_signatures}")
+            limit = f"max_signatures={self._settings.max_signatures}"
+            return self._without_search(job, limit, inputs, use)
         if not _ALLOWANCE.take(self._settings.search.budget):
-            return self._without_plan(job, f"{_SECONDS}={_ALLOWANCE.seconds:g}")
+            limit = f"{_SECONDS}={_ALLOWANCE.seconds:g}"
+            return self._without_search(job, limit, inputs, use)
         job = replace(job, given=inputs())
         is_checked = self._settings.first == "checked"
         search = self._settings.search
@@ -94,9 +98,18 @@ class SignaturePlanner:
             function.wait()
         return function
 
-    def _without_plan(self, job: Job, limit: str) -> OptimizedFunction:
+    def _without_search(
+        self, job: Job, limit: str, inputs: Inputs, use: Callable[[Plan], None]
+    ) -> OptimizedFunction:
+        """Returns the record of a signature that is not searched for, whose default is judged."""
         words = f"jaxlib's default, without a search: {limit} is reached"
         report = Report(job.program.name, Plan(), words, job.numerics)
+        is_checked = self._settings.first == "checked"
+        if is_judged_before(job, is_checked=is_checked):
+            job = replace(job, given=inputs())
+            report = judged_before(job, report, is_checked=is_checked)
+            use(report.plan)
+            warn_once(report)
         return OptimizedFunction(self._function, None, report)
 
     def _report_at_hand(self, job: Job, inputs: Inputs) -> Report | None:

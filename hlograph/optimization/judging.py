@@ -8,6 +8,7 @@ race goes on beside what is right, and plans are judged by that.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from dataclasses import replace
@@ -25,16 +26,26 @@ from hlograph.plans.known_faults import faults_of
 _PATIENCE, _LEAST_PATIENCE, _HOUR = 2.0, 120.0, 3600.0
 
 
+def is_judged_before(job: Job, *, is_checked: bool) -> bool:
+    """Returns True if references judge the default of a function before it runs.
+
+    Args:
+        job: The program and the conditions.
+        is_checked: True asks them about any program; False, about those that may meet a known
+            fault.
+    """
+    return is_checked or bool(faults_of(job.program.flow))
+
+
 def judged_before(job: Job, report: Report, *, is_checked: bool) -> Report:
     """Returns the report of a function that has not run yet, with what stands for the default.
 
     Args:
         job: The program and the conditions.
         report: The report, whose plan is empty.
-        is_checked: True asks references about any program; False, about those that may meet a
-            known fault.
+        is_checked: See ``is_judged_before``.
     """
-    if not (is_checked or faults_of(job.program.flow)):
+    if not is_judged_before(job, is_checked=is_checked):
         return report
     judgement = judge_default(job)
     if not judgement.is_against_default or judgement.plan is None:
@@ -61,6 +72,18 @@ def warn_of_default(report: Report, *, stacklevel: int) -> None:
     if reason := against_default(report):
         runs = "is kept, as nothing right was found" if report.plan.is_empty else "is not used"
         warnings.warn(f"{report.program}: {reason}. It {runs}", HloWarning, stacklevel=stacklevel)
+
+
+def warn_once(report: Report, before: Report | None = None) -> None:
+    """Warns of jaxlib's default, once for a function, which goes on where warnings are errors.
+
+    Args:
+        report: The report of the program.
+        before: An earlier report, which may have led to the warning; None if there is none.
+    """
+    if before is None or not against_default(before):
+        with contextlib.suppress(UserWarning):
+            warn_of_default(report, stacklevel=4)
 
 
 def against_default(report: Report) -> str:
@@ -99,6 +122,12 @@ class DefaultOnTrial:
     def in_doubt(self) -> bool:
         """True if all references are to be asked before the race goes on."""
         return self._sample is not None and not self._asked
+
+    @property
+    def is_hopeless(self) -> bool:
+        """True if the default must not stand, and nothing right was found to compare plans with."""
+        judgement = self.judgement
+        return judgement is not None and judgement.is_against_default and judgement.plan is None
 
     def take(self, outcome: PlanMeasurement) -> None:
         """Takes note of the comparison of a plan with the default."""

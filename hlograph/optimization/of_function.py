@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hlograph.errors import HloError
+from hlograph.errors import HloError, HloWarning
 from hlograph.execution.equivalence.arrays import Array
 from hlograph.measuring.trial import MAX_MEMORY_RATIO, Job, Objective
 from hlograph.optimization.background import in_background
@@ -107,6 +108,7 @@ def optimize(
 
     if plan is not None:
         report = report_of_given(job, plan, measure_again=measure_again)
+        warn_of_default(report, stacklevel=3)
         return OptimizedFunction(jit, compile_plan(report.plan), report, process)
     settings = SearchSettings(
         budget,
@@ -119,16 +121,22 @@ def optimize(
     )
     if background:
         return in_background(jit, compile_plan, job, settings)
-    report = optimize_program(job, settings)
-    warn_of_default(report, stacklevel=3)
-    try:
-        return OptimizedFunction(jit, compile_plan(report.plan), report, process)
-    except PlanError:
+    failure: PlanError | None = None
+    for again in (settings, replace(settings, measure_again=True)):
+        report = optimize_program(job, again)
+        warn_of_default(report, stacklevel=3)
+        try:
+            return OptimizedFunction(jit, compile_plan(report.plan), report, process)
+        except PlanError as error:
+            failure = error
+        # A stored plan that cannot be carried out any more must not stand in the way.
         if not report.from_store:
-            raise
-    # A stored plan that cannot be carried out any more must not stand in the way.
-    report = optimize_program(job, replace(settings, measure_again=True))
-    return OptimizedFunction(jit, compile_plan(report.plan), report, process)
+            break
+    words = f"jaxlib's default is kept: a plan was found that cannot be carried out here: {failure}"
+    warnings.warn(f"{program.name}: {words}", HloWarning, stacklevel=2)
+    default = Plan(default_fault=report.plan.default_fault)
+    report = replace(report, plan=default, conclusion=words)
+    return OptimizedFunction(jit, compile_plan(default), report, process)
 
 
 def jitted(function: Any) -> Any:

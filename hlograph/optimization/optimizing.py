@@ -124,11 +124,13 @@ def report_of_given(
             f"this plan's results are of the class {needs!r}, and {job.numerics!r} was asked for: "
             f"call hlograph.optimize with numerics={needs!r}"
         )
-    if not measure_again:
+    # A plan that stands for a wrong default cannot be timed beside that.
+    if plan.default_fault or not measure_again:
         if excess := excess_of(plan.measured, job.max_memory_ratio):
             raise PlanRefusedError(f"this plan {excess}: allow more, or make another plan")
         if refusal := refusal_here(job, plan):
-            return unmeasured(job, Plan(), f"the given plan is not used: {refusal}")
+            default = Plan(default_fault=plan.default_fault)
+            return unmeasured(job, default, f"the given plan is not used: {refusal}")
         return unmeasured(job, plan, f"{plan.measured or 'not measured'}, by the given plan")
     with Measurer(job, workers=1) as measurer:
         (outcome,) = measurer.measure([MeasurementRequest(plan, FINAL)])

@@ -72,7 +72,7 @@ def with_kept_memory(job: Job, report: Report, budget: float, *, keeps: bool) ->
     effort = replace(FINAL, max_seconds=min(FINAL.max_seconds, _TIMING * budget))
     try:
         comparison = compared(job, report.plan, effort, alone=ahead)
-    except HloError:  # the plan that was found is worth more
+    except (HloError, OSError):  # the plan that was found is worth more
         return report
     except KeyboardInterrupt:
         return replace(report, interrupted=True)

@@ -25,6 +25,7 @@ from hlograph.measuring.trial import (
     MeasurementRequest,
     PlanMeasurement,
 )
+from hlograph.measuring.verification import Checks, merged
 from hlograph.optimization.judging import DefaultOnTrial
 from hlograph.optimization.leading import (
     CONFIRMATIONS,
@@ -164,7 +165,7 @@ class Race:
                     raise
             else:
                 if self.job.reference == self._default.job.reference:
-                    return self._beside_default(winner)
+                    return None if self._default.is_hopeless else self._beside_default(winner)
 
     def _run(self) -> PlanMeasurement | None:
         """Runs the race beside what stands for the default; ends early if that becomes another."""
@@ -201,7 +202,14 @@ class Race:
             self.interrupted = True
         winner = winner_of(self._confirmed)
         pairs = zip(self._scored, self.outcomes, strict=False)
-        return next((outcome for scored, outcome in pairs if scored is winner), None)
+        outcome = next((outcome for scored, outcome in pairs if scored is winner), None)
+        return None if outcome is None else replace(outcome, checks=self._all_checks(outcome.plan))
+
+    def _all_checks(self, plan: Plan) -> Checks | None:
+        """Returns the comparisons of a plan in all fresh processes, which may share the samples."""
+        new = self.outcomes[self.before :]
+        of_plan = [o for o in new if o.thorough and o.plan.digest == plan.digest]
+        return merged([outcome.checks for outcome in of_plan if outcome.checks is not None])
 
     def _screen(self) -> None:
         """Measures what methods propose, until they have no more or the time is over."""

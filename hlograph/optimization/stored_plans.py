@@ -130,7 +130,9 @@ def _asking(compile_module: Callable[..., Any]) -> Callable[..., Any]:
         backend: Any, module: Any, devices: Any, options: Any, callbacks: Any, *more: Any, **kw: Any
     ) -> Any:
         plans = _IN_USE.get()
-        if plans is None or devices.size != 1 or callbacks or backend.platform != "cpu":
+        # A function with compiler options of its own may need them.
+        own = callbacks or options.env_option_overrides
+        if plans is None or devices.size != 1 or own or backend.platform != "cpu":
             return compile_module(backend, module, devices, options, callbacks, *more, **kw)
         token = _IN_USE.set(None)  # for what is compiled on the way
         try:

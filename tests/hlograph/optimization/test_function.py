@@ -10,9 +10,11 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import hlograph
-from hlograph.errors import HloError
+from hlograph.errors import HloError, HloWarning
 from hlograph.execution.runs import Run
+from hlograph.optimization import of_function
 from hlograph.optimization.of_function import inputs_of
+from hlograph.optimization.report import Report
 from hlograph.plans import Measured, Plan, PlanError, PlanRefusedError, Program, compile_program
 
 X = jnp.arange(12.0).reshape(3, 4)
@@ -218,3 +220,18 @@ def test_plans_of_other_programs_machines_and_classes_are_refused():
             hlograph.optimize(jnp.sin, X, plan=plan)
     hlograph.optimize(jnp.sin, X, plan=measured)
     hlograph.optimize(jnp.sin, X, plan=replace(NARROW, numerics="fast"), numerics="fast")
+
+
+def test_a_winner_that_cannot_be_carried_out_here_leaves_the_default(monkeypatch):
+    def found(job, settings):
+        return Report(job.program.name, NARROW, "faster", "close")
+
+    def refuse(lowered, plan):
+        raise PlanError("its placements fit another module")
+
+    monkeypatch.setattr(of_function, "optimize_program", found)
+    monkeypatch.setattr(of_function, "compile_lowered", refuse)
+    with pytest.warns(HloWarning, match="a plan was found that cannot be carried out here"):
+        fast = hlograph.optimize(jnp.sin, X)
+    assert fast.plan.is_empty
+    np.testing.assert_array_equal(fast(X), jax.jit(jnp.sin)(X))

@@ -23,7 +23,7 @@ from jax._src import compiler
 import hlograph
 from hlograph.errors import HloError
 from hlograph.measuring.trial import Job
-from hlograph.optimization import Store, background
+from hlograph.optimization import Store, background, jit_planning
 from hlograph.optimization.cache import CacheKey
 from hlograph.optimization.jit_planning import _ALLOWANCE
 from hlograph.plans import Plan, Program
@@ -143,6 +143,23 @@ def test_each_signature_is_judged_before_jax_compiles_it(tmp_path, monkeypatch, 
     assert compiled == [1, 2]
     # What a call donates is still there when its signature is noticed.
     np.testing.assert_array_equal(judged[1][1][0], LONGER)
+
+
+def test_a_signature_beyond_the_limit_is_judged_too(tmp_path, monkeypatch):
+    judged = []
+
+    def note(job, report, *, is_checked):
+        judged.append((job.program.signature.parameters[0].dims, is_checked))
+        return report
+
+    monkeypatch.setattr(background, "judged_before", lambda job, report, *, is_checked: report)
+    monkeypatch.setattr(jit_planning, "judged_before", note)
+    monkeypatch.setattr(background.BackgroundSearch, "start", lambda *args: None)
+    limits = {"budget": 1, "max_signatures": 1}
+    function = hlograph.jit(times_zero, store=Store(tmp_path), first="checked", **limits)
+    for x in (X, LONGER):
+        function(jnp.array(x))
+    assert judged == [((3,), True)]
 
 
 def test_an_error_of_a_new_signature_is_that_of_jax_alone(jitted):

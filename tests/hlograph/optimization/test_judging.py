@@ -12,11 +12,21 @@ import pytest
 import hlograph
 from hlograph.errors import HloError, HloWarning
 from hlograph.measuring import references, service
-from hlograph.optimization import judging
-from hlograph.plans import Program
+from hlograph.measuring.references import Judgement
+from hlograph.measuring.trial import PlanMeasurement
+from hlograph.measuring.verification import Checks
+from hlograph.optimization import judging, race
+from hlograph.plans import Measured, Plan, Program
 from hlograph.plans.known_faults import faults_of
 from tests.hlograph.faulty_programs import DIES, WRONG, folds_much
 from tests.hlograph.optimization.small_job import HERE, X, small_function
+
+
+def _as_if_some_plan_led(self):
+    self._unconfirmed = ""
+    plan = Plan(flags={"xla_cpu_prefer_vector_width": 128})
+    measured = Measured(2.0, 1.0, 2.0, 1.9, 2.1, 1.0, 60)
+    return PlanMeasurement(plan, True, measured, Checks(True, "equal", "", ("random 0",)))
 
 
 def _needs_fault(name):
@@ -50,6 +60,17 @@ def test_a_wrong_default_loses_and_the_right_plan_is_stored(cache, monkeypatch):
     assert again.report.from_store
     assert again.plan.digest == fast.plan.digest
     assert "is wrong" in str(again.report)
+
+
+def test_nothing_wins_beside_a_wrong_default_without_a_right_plan(cache, monkeypatch):
+    wrong = Judgement("differs", "jaxlib's default is wrong", None)
+    monkeypatch.setattr(judging, "faults_of", lambda flow: ["a fault"])
+    monkeypatch.setattr(judging, "judge_default", lambda *args, **kwargs: wrong)
+    monkeypatch.setattr(race.Race, "_run", _as_if_some_plan_led)
+    with pytest.warns(HloWarning, match="is kept, as nothing right was found"):
+        fast = hlograph.optimize(small_function, X, budget=1, methods=[f"{HERE}:widths"])
+    assert fast.plan.is_empty
+    assert fast.plan.default_fault == wrong.reason
 
 
 def test_plans_are_judged_by_what_is_right(cache):
