@@ -44,7 +44,8 @@ class Machine:
         cpu: The CPU's name, which may be as vague as ``AMD EPYC``.
         revision: Family, model and stepping, such as ``25.17.1``, which are more exact.
         features: Digest of the CPU's instruction sets, in 8 hexadecimal digits.
-        cores: Number of cores that this process may use.
+        cores: Number of threads of XLA:CPU: of the cores that this process may use, if no variable
+            says otherwise (``xla_threads``).
         jaxlib: Version of jaxlib; empty if it is not installed.
         xla_flags: ``XLA_FLAGS`` without the flags that only write dumps.
     """
@@ -100,7 +101,7 @@ def machine() -> Machine:
         cpu=described.get("model name") or platform.processor() or platform.machine(),
         revision=".".join(described.get(key, "?") for key in keys),
         features=_digest(" ".join(sorted(f for f in flags if f.startswith(_INSTRUCTION_SETS))), 8),
-        cores=usable_cores(),
+        cores=xla_threads(),
         jaxlib=_jaxlib_version(),
         xla_flags=_xla_flags(os.environ.get("XLA_FLAGS", "")),
     )
@@ -117,6 +118,17 @@ def instruction_set() -> str:
     described = cpu_info()
     flags = (described.get("flags") or described.get("Features") or "").split()
     return next((name for flag, name in _WIDEST.items() if flag in flags), "")
+
+
+def xla_threads() -> int:
+    """Returns the number of threads of XLA:CPU: of ``PJRT_NPROC`` or ``NPROC``, or else the cores.
+
+    XLA reads these variables once (``DefaultThreadPoolSize`` of ``xla/pjrt/cpu``).
+    """
+    for name in ("PJRT_NPROC", "NPROC"):
+        if (given := os.environ.get(name, "")).isdecimal() and int(given) > 0:
+            return int(given)
+    return usable_cores()
 
 
 def usable_cores() -> int:

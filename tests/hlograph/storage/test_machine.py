@@ -92,3 +92,12 @@ def test_instruction_set_is_the_widest_that_xla_may_use(monkeypatch):
     assert instruction_set() in {"avx512", "avx2", "avx", "neon", ""}
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX512 --xla_cpu_max_isa=AVX2")
     assert instruction_set() == "avx2"
+
+
+def test_cores_are_the_threads_that_variables_give_to_xla(monkeypatch):
+    monkeypatch.setenv("NPROC", "3")
+    assert machine().cores == 3
+    monkeypatch.setenv("PJRT_NPROC", "5")
+    assert machine().cores == 5
+    monkeypatch.setenv("PJRT_NPROC", "many")
+    assert machine().cores == 3
