@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -22,7 +21,7 @@ _KERNELS = "kernels"
 def dump(contents: Sequence[Any]) -> bytes:
     """Returns JSON values as the bytes of a file of a data set."""
     text = "".join(f"{json.dumps(content, separators=(',', ':'))}\n" for content in contents)
-    return zstandard.ZstdCompressor(level=19).compress(text.encode())
+    return zstandard.ZstdCompressor(level=19, write_checksum=True).compress(text.encode())
 
 
 def load_lines(path: Location, what: str) -> list[Any]:
@@ -41,8 +40,8 @@ def load_lines(path: Location, what: str) -> list[Any]:
     except FileNotFoundError as error:
         raise HloError(f"no data set of {what}: expected {path}") from error
     try:
-        with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-            return [json.loads(line) for line in io.TextIOWrapper(stream, "utf-8")]
+        text = zstandard.ZstdDecompressor().decompress(data).decode()  # all of it, or an error
+        return [json.loads(line) for line in text.splitlines()]
     except (zstandard.ZstdError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged: {error}") from error
 

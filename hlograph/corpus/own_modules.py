@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlograph.corpus.benchmark_set import Benchmark, BenchmarkSet
 from hlograph.errors import HloError, HloParseError
-from hlograph.storage.locations import Location, as_location, files_below
+from hlograph.storage.locations import Location, absolute, as_location, files_below
 
 if TYPE_CHECKING:
     import os
@@ -57,7 +57,7 @@ def from_folder(
     names: set[str] = set()
     for path, name in _module_files(base):
         try:
-            benchmark = _benchmark(_unique(name, names), _load(path), path, split)
+            benchmark = _benchmark(_unique(name, names), _load(path), absolute(path), split)
         except HloParseError as error:
             if not skip_unreadable:
                 raise

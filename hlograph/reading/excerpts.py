@@ -27,6 +27,9 @@ _MLIR_ALIAS = re.compile(r"[#!]\w+\s*=.*|#loc.*")
 _SEPARATOR = re.compile(r"\s*//\s*-----")
 _COMMENT = ("//", "/*", "#")
 _FENCE = "```"
+_BOLD, _ESCAPES = "**", ("-&gt;", "&quot;")
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_QUOTED_OR_BOLD = re.compile(rf"{_QUOTED.pattern}|\*\*")
 # Begins a module of computations alone.
 _ADDED_HEADER = "HloModule pasted"
 
@@ -126,11 +129,14 @@ def _without_prefix(prefix: str) -> Callable[[str], str]:
 
 
 def _without_marks(text: str) -> tuple[str, list[str]]:
-    marks = []
-    if "**" in text:
-        text = text.replace("**", "")
+    """Takes out what pages put into a text, but for strings, which may have all of it."""
+    if not any(mark in text for mark in (_BOLD, *_ESCAPES)):
+        return text, []
+    marks, outside = [], _QUOTED.sub("", text)
+    if _BOLD in outside:
+        text = _QUOTED_OR_BOLD.sub(lambda part: "" if part[0] == _BOLD else part[0], text)
         marks.append("the ** of Markdown")
-    if "-&gt;" in text or "&quot;" in text:
+    if any(escape in outside for escape in _ESCAPES):
         text = html.unescape(text)
         marks.append("the escapes of HTML")
     return text, marks

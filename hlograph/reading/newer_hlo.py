@@ -7,6 +7,7 @@ import warnings
 from importlib.metadata import PackageNotFoundError, version
 
 from hlograph.errors import HloParseError, HloWarning
+from hlograph.reading.device_counts import NOT_IN_PROTO
 from hlograph.reading.parsers import NOT_HELD, parse_isolated
 
 # What XLA's parser says of words that it does not know. Damaged text has other errors, too.
@@ -56,7 +57,8 @@ def read_by_jaxlib(text: bytes, error: HloParseError, name: str) -> bytes:
         raise error from other
     warnings.warn(
         f"{name} was read by jaxlib {jaxlib}, because it is newer than {linked}: {unknown[1]}. "
-        "What modules of the latter have no place for is left out",
+        "What modules of the latter have no place for is left out"
+        + (", and so are the numbers of replicas and partitions" * bool(NOT_IN_PROTO.search(text))),
         HloWarning,
         stacklevel=4,
     )

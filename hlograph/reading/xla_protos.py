@@ -138,20 +138,31 @@ def leaves_of_literal(literal: Any) -> list[NDArray[Any]]:
     import ml_dtypes  # here, as most readers need no arrays  # noqa: F401
 
     field, dtype = _LITERALS[kind]
-    values = getattr(literal, field)
-    if isinstance(values, bytes):
-        array = np.frombuffer(values, dtype)
-    elif kind in _PARTS:
-        array = np.array(values, _PARTS[kind]).view(dtype)
-    else:
-        array = np.array(values, dtype)
+    try:
+        array = _array_of(getattr(literal, field), _PARTS.get(kind), dtype)
+    except ValueError as error:
+        raise HloParseError(f"expected the values of an array of {dtype}: {error}") from error
     sizes = list(literal.shape.dimensions)
     order = list(literal.shape.layout.minor_to_major) or list(reversed(range(len(sizes))))
-    if array.size != int(np.prod(sizes)) or sorted(order) != list(range(len(sizes))):
+    fits = array.size == int(np.prod(sizes)) and min(sizes, default=0) >= 0
+    if not fits or sorted(order) != list(range(len(sizes))):
         raise HloParseError(f"expected {np.prod(sizes):.0f} elements of an array: {array.size}")
     outer = order[::-1]
     array = array.reshape([sizes[number] for number in outer])
     return [array.transpose([outer.index(n) for n in range(len(sizes))]).copy()]
+
+
+def _array_of(values: Any, parts: Any, dtype: Any) -> NDArray[Any]:
+    """Returns the values of a literal as an array, which come as bytes, in parts, or one by one.
+
+    Raises:
+        ValueError: There is a part of a value too much.
+    """
+    if isinstance(values, bytes):
+        return np.frombuffer(values, dtype)
+    if parts is not None:
+        return np.array(values, parts).view(dtype)
+    return np.array(values, dtype)
 
 
 def _parsed(kind: str, data: bytes, content: str) -> Any:

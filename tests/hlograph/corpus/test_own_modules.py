@@ -95,3 +95,12 @@ def test_jax_functions(tmp_path):
 def test_arguments_are_for_functions():
     with pytest.raises(TypeError, match="expected a jax function"):
         corpus.from_source("own/text", TINY, 3)
+
+
+def test_a_relative_folder_is_found_from_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump" / "tiny.hlo").write_text(TINY)
+    monkeypatch.chdir(tmp_path)
+    (benchmark,) = corpus.from_folder("dump")
+    monkeypatch.chdir(tmp_path / "dump")
+    assert benchmark.load().op_count == benchmark.op_count

@@ -83,3 +83,8 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "kernels.jsonl.zst").write_bytes(zstandard.compress(b"[1,\n"))
     with pytest.raises(DamagedFileError, match="kernels"):
         plan_times.load(folder=tmp_path)
+    whole = dump(["while", "call"])
+    for cut in (b"", whole[:-1], whole[: len(whole) // 2]):
+        (tmp_path / "kernels.jsonl.zst").write_bytes(cut)
+        with pytest.raises(DamagedFileError, match="kernels"):
+            plan_times.load(folder=tmp_path)

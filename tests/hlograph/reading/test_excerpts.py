@@ -53,6 +53,12 @@ def test_modules_of_one_name_are_chosen_by_number():
     assert hlograph.parse(FIRST + FIRST, module=1) == hlograph.parse(FIRST)
 
 
+def test_stars_and_escapes_in_strings_stay():
+    third = FIRST.replace("f(x) {", "x**2 -&gt; y").replace("first", "third")
+    _, module = (Module.read(third + SECOND, module=name) for name in ("second", "third"))
+    assert "x**2 -&gt; y" in module.to_text(metadata=True)
+
+
 def test_one_module_is_all_of_a_text():
     assert hlograph.parse_all(FIRST) == [hlograph.parse(FIRST)]
     assert hlograph.parse_all(Module.from_text(FIRST)) == [hlograph.parse(FIRST)]

@@ -23,6 +23,13 @@ def test_jaxlib_reads_what_the_linked_xla_refuses():
     assert "sharding={" in module.to_text()
 
 
+def test_device_counts_that_are_lost_are_named():
+    text = TEXT.replace("HloModule m", "HloModule m, num_partitions=2")
+    sharded = text.format("negate(p), sharding={mesh['x'=2], [{'x'}, {}]}")
+    with pytest.warns(HloWarning, match="so are the numbers of replicas and partitions"):
+        Module.read(sharded)
+
+
 def test_an_opcode_that_only_jaxlib_knows_is_named():
     with pytest.raises(HloParseError, match=r"knows it, .* opcode: mulhi") as raised:
         hlograph.parse(TEXT.format("mulhi(p, p)"))

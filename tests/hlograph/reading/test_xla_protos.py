@@ -88,6 +88,23 @@ def test_inputs_that_cannot_be_read_are_errors(kind):
         inputs_in(snapshot.SerializeToString())
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"), [(16, {"bf16s": b"abc"}), (15, {"c64s": [1.0, 2.0, 3.0]})]
+)
+def test_values_that_are_cut_off_are_errors(kind, values):
+    snapshot = _snapshot()
+    _add_argument(snapshot.arguments, kind, [1], [0], **values)
+    with pytest.raises(HloParseError, match="expected the values of an array"):
+        inputs_in(snapshot.SerializeToString())
+
+
+def test_negative_sizes_are_errors():
+    snapshot = _snapshot()
+    _add_argument(snapshot.arguments, 11, [-1, -4], [1, 0], f32s=range(4))
+    with pytest.raises(HloParseError, match="elements of an array"):
+        inputs_in(snapshot.SerializeToString())
+
+
 def test_other_sources_have_no_inputs(tmp_path):
     (tmp_path / "tiny.hlo").write_text(TINY)
     for source in (TINY, PROTO, tmp_path / "tiny.hlo", _hlo().SerializeToString()):
