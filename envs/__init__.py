@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from envs.pass_ordering import PassOrderingEnv as PassOrderingEnv
     from envs.rewards import BytesDrop as BytesDrop
     from envs.rewards import CostDrop as CostDrop
+    from envs.rewards import LogDrop as LogDrop
     from envs.rewards import OpCount as OpCount
     from envs.rewards import OpCountDrop as OpCountDrop
     from envs.rewards import PredictedSecondsDrop as PredictedSecondsDrop
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _LAZY = {
     "BytesDrop": "envs.rewards",
     "CostDrop": "envs.rewards",
+    "LogDrop": "envs.rewards",
     "Memory": "hlograph.decisions.memory",
     "OpCount": "envs.rewards",
     "OpCountDrop": "envs.rewards",
@@ -60,6 +62,7 @@ _LAZY = {
 __all__ = [
     "BytesDrop",
     "CostDrop",
+    "LogDrop",
     "Memory",
     "OpCount",
     "OpCountDrop",

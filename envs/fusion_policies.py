@@ -15,6 +15,7 @@ import numpy as np
 
 from envs.pass_decisions import PassDecisionsEnv
 from hlograph.decisions.fusion import APPLY, KEEP
+from hlograph.errors import RewriteError
 from hlograph.module import Cost
 
 
@@ -70,10 +71,13 @@ class Greedy:
 
     def __call__(self, env: PassDecisionsEnv) -> int:
         """Returns 1 if the fused module costs less."""
-        if env.decision is None:
+        if env.decision is None or not env.action_masks()[APPLY]:
             return KEEP
         fused = env.module.clone()
-        fused.apply(env.decision)
+        try:
+            fused.apply(env.decision)
+        except RewriteError:  # the environment keeps such a pair, too
+            return KEEP
         return APPLY if self.cost(fused.cost()) < self.cost(env.module.cost()) else KEEP
 
     def cost(self, cost: Cost) -> float:

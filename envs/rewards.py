@@ -114,8 +114,8 @@ class LogDrop:
 
     Attributes:
         scale: Reward for a count that is smaller by the factor e.
-        call_cost: Subtracted for each pass call, so that an agent stops when nothing is left to
-            gain.
+        call_cost: Subtracted for each step but the one that ends the episode, so that an agent
+            stops when nothing is left to gain.
     """
 
     scale: float = 100.0

@@ -125,7 +125,7 @@ class FusionProcess(Process[FusionState]):
 
     def start(self, benchmark: NamedModule) -> LiveFusion:
         """Returns a new live module of a program, lowered, with its first pair."""
-        module = _lowered(benchmark)
+        module = _lowered(benchmark.load())
         start = ProgramStart(benchmark.name, module, benchmark.load(), lowered=True)
         state = FusionState(module.snapshot(), count_kernels(module), None)
         player = LiveFusion(self, start, state)
@@ -192,9 +192,10 @@ class FusionProcess(Process[FusionState]):
 
 
 @lru_cache(maxsize=_KEPT_MODULES)
-def _lowered(benchmark: NamedModule) -> Module:
-    # Lowering takes seconds, and training plays the same benchmarks many times.
-    return before_fusion(benchmark.load())
+def _lowered(module: Module) -> Module:
+    # Lowering takes seconds, and training plays the same benchmarks many times. By the module, as a
+    # file that has changed is another one.
+    return before_fusion(module)
 
 
 class FusionWalk:

@@ -33,6 +33,7 @@ from hlograph.graph.hlo_graph import HloGraph
 from hlograph.isolation.flight_recorder import FlightRecorder
 from hlograph.isolation.pass_call import noted
 from hlograph.isolation.quarantine import Quarantine
+from hlograph.module import Module
 from hlograph.plans import Numerics, Plan, Program
 from hlograph.plans.knobs import Point
 from hlograph.profiling.kernel_seconds import PredictTime
@@ -133,7 +134,7 @@ class PlanProcess(Process[PlanState]):
     def start(self, benchmark: NamedModule) -> LivePlan:
         """Returns a new live module of a program as jaxlib optimizes it by default."""
         with noted(self.recorder, "the default", "", benchmark.name, ()):
-            program = self._program or _program(benchmark, self._numerics, self._predict)
+            program = self._program or _program(benchmark.load(), self._numerics, self._predict)
             at = program.state(Point())
         start = ProgramStart(benchmark.name, at.module, at.module)
         player = LivePlan(self, start, PlanState(at, self.kinds, self.limit))
@@ -217,9 +218,9 @@ class PlanProcess(Process[PlanState]):
 
 
 @lru_cache(maxsize=_KEPT)
-def _program(benchmark: NamedModule, numerics: Numerics, predict: PredictTime) -> PlanStates:
+def _program(module: Module, numerics: Numerics, predict: PredictTime) -> PlanStates:
     # Episodes share the states of a program, which take long to make.
-    return PlanStates(Program.of(benchmark.load()), numerics, predict)
+    return PlanStates(Program.of(module), numerics, predict)
 
 
 def kind_numbers(kinds: Sequence[str] | str | None = None) -> dict[str, int]:

@@ -115,7 +115,7 @@ class RewriteProcess(Process[RewriteState]):
     def start(self, benchmark: NamedModule) -> LiveModule[RewriteState]:
         """Returns a new live module of a program, prepared, with the rewrites that apply."""
         source = benchmark.load()
-        module = _prepared(benchmark, self._prepare) if self._prepare else source
+        module = _prepared(benchmark.load(), self._prepare) if self._prepare else source
         start = ProgramStart(benchmark.name, module, module, self._prepare)
         player = LiveModule(self, start, RewriteState(module.snapshot()))
         if not self._lists_late:
@@ -209,19 +209,17 @@ def _action(candidate: Candidate) -> Action:
 
 
 @lru_cache(maxsize=_KEPT_MODULES)
-def _prepared(benchmark: NamedModule, names: tuple[str, ...]) -> Module:
+def _prepared(module: Module, names: tuple[str, ...]) -> Module:
     # Episodes share what is known of one copy: where rewrites apply, and its fingerprint.
-    module = benchmark.load().clone()
+    copy = module.clone()
     for name in names:
-        module.run(name)
-    return module
+        copy.run(name)
+    return copy
 
 
 def graph_features(graph: HloGraph) -> GraphFeatures:
     """Returns the features of a graph that is made already, as ``Module.features`` does."""
-    return GraphFeatures(
-        node_features(graph), edge_features(graph), np.ascontiguousarray(graph.edge_index.T)
-    )
+    return GraphFeatures(node_features(graph), edge_features(graph), graph.edge_index.copy().T)
 
 
 def offered(

@@ -171,6 +171,26 @@ def test_policies_keep_apart_what_is_in_quarantine(diamond):
     assert pair not in env.trajectory.passes
 
 
+def test_greedy_does_not_try_what_is_in_quarantine(diamond, monkeypatch):
+    (name,) = PassDecisionsEnv(diamond).benchmarks
+    env = PassDecisionsEnv(diamond, quarantine=Quarantine([(name, "fusion(right, wave)")]))
+    _, info = env.reset()
+    assert str(info["decision"]) == "fusion(right, wave)"
+    monkeypatch.delattr(Module, "apply")  # so that trying it would be an error
+    assert Greedy()(env) == KEEP
+
+
+def test_a_file_that_has_changed_is_lowered_again(tmp_path):
+    path = tmp_path / "m.hlo"
+    path.write_text(DIAMOND)
+    env = PassDecisionsEnv(path)
+    _, info = env.reset()
+    assert info["decision"] is not None
+    path.write_text(NOTHING)
+    _, info = env.reset()
+    assert info["decision"] is None
+
+
 def test_uniform_goes_by_its_seed(env):
     ends = []
     for seed in (0, 0, 1, 2):
