@@ -68,8 +68,8 @@ class TrainConfig:
     horizon: int = 40
     """Steps in an episode, after which it is truncated."""
     evaluations: int = 4
-    """Number of times that the validation benchmarks are played while training, evenly spread. With 0
-    the last policy is kept."""
+    """Number of times that the validation benchmarks are played while training, evenly spread. With
+    0 the last policy is kept."""
     checkpoint_every: int = 10
     """Number of iterations from one checkpoint to the next."""
     workers: Workers = "processes"

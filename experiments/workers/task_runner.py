@@ -228,7 +228,8 @@ class TaskRunner:
                 lost = {n: r for n, r in sorted(done.items()) if isinstance(r, WorkerLostError)}
                 for n, error in lost.items():
                     pair = self._note(error, what)
-                    if pair is not None:
+                    # A pair that is in quarantine already was called all the same.
+                    if pair is not None and pair not in (*quarantine, *pairs_of[n]):
                         pairs_of[n].append(pair)
                         if give_up:
                             hopeless.add(n)

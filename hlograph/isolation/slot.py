@@ -99,7 +99,7 @@ class Slot:
             self._begin()
             self._start()
             self._kill_if_interrupted()
-        except (EOFError, OSError, WorkerLostError):
+        except Exception:  # whatever it is: an error here would end the thread that serves it
             return
         finally:
             self._end()

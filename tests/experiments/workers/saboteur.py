@@ -115,3 +115,15 @@ class KilledOnce(Task):
             self.marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return "done"
+
+
+@dataclass(frozen=True)
+class AbortsAlways(Task):
+    """Ends its worker in a call that looks at no quarantine."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> None:
+        """Notes the call, and aborts."""
+        worker.recorder.begin(PassCall("the default", "", self.benchmark, ()).to_note())
+        os.abort()

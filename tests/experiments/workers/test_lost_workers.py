@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from experiments.policies.checkpoint import Checkpoint
 from experiments.policies.kind import policy_kind
 from experiments.train.program import FAILED, train
@@ -13,6 +15,7 @@ from experiments.workers.run_events import EVENTS
 from experiments.workers.task_runner import QUARANTINE, TaskRunner
 from experiments.workers.worker import pool_of
 from hlograph import Module
+from hlograph.errors import WorkerLostError
 from hlograph.isolation import Reproducer, repro
 from hlograph.isolation.pass_call import RUN, listing
 from tests.experiments.tiny_run import (
@@ -26,6 +29,7 @@ from tests.experiments.tiny_run import (
 from tests.experiments.train.test_train_fusion import tiny_fusion_config
 from tests.experiments.train.test_train_tuning import SAFE, tiny_tuning_config
 from tests.experiments.workers.saboteur import (
+    AbortsAlways,
     KilledOnce,
     make_cursed_worker,
     make_sabotaged_worker,
@@ -232,3 +236,13 @@ def test_what_is_given_up_is_repeated_if_it_is_not_to_blame(tmp_path):
         runner = TaskRunner(config, pool, tmp_path)
         assert runner.run(tasks, "a task", give_up=True) == ["done", "done"]
     assert runner.events.take_counts() == {"killed": 2}
+
+
+def test_a_call_that_ends_workers_although_it_is_in_quarantine_ends_the_run(tmp_path):
+    config = replace(tiny_config(out=tmp_path), num_workers=1)
+    with pool_of(config) as pool:
+        runner = TaskRunner(config, pool, tmp_path)
+        with pytest.raises(WorkerLostError):
+            runner.run([AbortsAlways(benchmark=config.benchmarks[0])], "a task")
+        kept = runner.run([AbortsAlways(benchmark=config.benchmarks[0])], "it", keep_losses=True)
+    assert isinstance(kept[0], WorkerLostError)

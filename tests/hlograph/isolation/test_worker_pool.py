@@ -1,6 +1,7 @@
 """Whatever a worker does, the pool reports the cause of its loss and finishes the other tasks."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -191,6 +192,14 @@ def test_workers_begin_before_there_is_a_task(tmp_path):
 
 def test_the_first_task_has_the_exception_of_a_worker_that_began_before_it():
     with WorkerPool(refuse, 1, ahead=True) as pool, pytest.raises(HloParseError):
+        list(pool.map(["pid"]))
+
+
+def test_what_cannot_be_sent_to_a_worker_that_begins_before_its_first_task_is_an_error():
+    with (
+        WorkerPool(lambda recorder: str, 1, ahead=True) as pool,
+        pytest.raises((AttributeError, pickle.PicklingError)),
+    ):
         list(pool.map(["pid"]))
 
 
