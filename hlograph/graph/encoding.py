@@ -66,7 +66,7 @@ class GraphEncoder:
     A graph's vector has, for each head, the mean of its nodes' values by the head's weights, and
     then ``log(1 + x) * count_scale`` of the sums of all kinds and of the number of nodes; see
     ``hlograph.graph.pooling``. It depends on the graph alone, not on what was encoded before, bit
-    for bit.
+    for bit. Not for several threads at a time.
 
     Args:
         refinement: The refinement, to which graphs may be added later.

@@ -26,8 +26,7 @@ def to_pyg(graph: HloGraph) -> Data:
     The result is a ``Data`` with typed edges, not a ``HeteroData``: all nodes have the same
     features, and in an HLO module nearly any node type may feed any other, so that each of
     4 x 4 x 4 triples of types, most of them empty, would get a layer. The types are columns for an
-    embedding or a relational layer (``RGCNConv``, ``RGATConv``). ``Data.to_heterogeneous`` splits
-    the result by type.
+    embedding or a relational layer (``RGCNConv``, ``RGATConv``).
 
     Returns:
         Data with, for N nodes and E edges: ``x`` float32 ``[N, F]``, the columns of

@@ -48,7 +48,8 @@ class Refinement:
     colour if they had the same one in round r - 1 and if their edges, incoming and outgoing, have
     equal labels and neighbours of equal colours. Colours are compared by their definitions, not
     only by a hash. In each round they are numbered from 0 in the order of their first occurrence,
-    so adding graphs never changes a number.
+    so adding graphs never changes a number. Not for several threads at a time: graphs are added
+    without a lock.
 
     Args:
         rounds: Number of rounds, which is the radius of the neighbourhoods in edges.

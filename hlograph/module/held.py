@@ -159,7 +159,9 @@ class HeldModule:
         """Writes the module to a file that ``load`` reads.
 
         It is a proto if the name ends with ``.pb``, otherwise HLO text; with ``.gz`` or ``.zst``
-        behind that it is compressed.
+        behind that it is compressed. A proto has no place for the numbers of replicas and
+        partitions, and the text leaves out op names and source lines; ``to_text(metadata=True)``
+        has all of it.
 
         Args:
             path: A path, or a URL that fsspec writes. A missing folder is made.

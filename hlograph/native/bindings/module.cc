@@ -77,7 +77,10 @@ std::string GetStructure(const Module& module) {
 
 CountArray OpCounts(const Module& module) {
   std::vector<int64_t> counts(OpcodeNames().size());
-  module.CountOpcodes(counts.data());
+  {
+    nb::gil_scoped_release release;
+    module.CountOpcodes(counts.data());
+  }
   const size_t size = counts.size();
   return ToNumpy<CountArray>(std::move(counts), {size});
 }
@@ -103,7 +106,10 @@ StateTuple GetState(const Module& module) {
   return ToTuple(std::move(state));
 }
 
-std::string GetContext(const Module& module) { return module.GetContext().ToHex(); }
+std::string GetContext(const Module& module) {
+  nb::gil_scoped_release release;
+  return module.GetContext().ToHex();
+}
 
 StepTuple RunWithSnapshot(Module& module, const Pass& pass) {
   absl::StatusOr<Step> result;
@@ -174,8 +180,8 @@ void BindModule(nb::module_& m) {
           "from_proto", &FromProto, nb::arg("serialized"), nb::arg("isolated") = false,
           nb::sig("def from_proto(serialized: bytes, isolated: bool = False) -> Module | None"),
           "Returns None as from_text does.")
-      .def_prop_ro("name", &Module::Name)
-      .def_prop_ro("op_count", &Module::OpCount)
+      .def_prop_ro("name", &Module::Name, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("op_count", &Module::OpCount, nb::call_guard<nb::gil_scoped_release>())
       .def("op_counts", &OpCounts)
       .def("to_text", &Module::ToText, nb::arg("metadata"),
            nb::call_guard<nb::gil_scoped_release>())
