@@ -63,11 +63,18 @@ class ModuleCache:
         module = Module.read(source)
         with self._lock:
             self._modules[source] = stamp, module
-            self._sizes[source] = _INSTRUCTION_BYTES * module.op_count
+            self._sizes[source] = _INSTRUCTION_BYTES * module.op_count + _bytes_of(source, stamp)
             while len(self._modules) > 1 and self.size > self.max_bytes:
                 oldest, _ = self._modules.popitem(last=False)
                 del self._sizes[oldest]
         return module
+
+
+def _bytes_of(source: Location | bytes, stamp: _Stamp) -> int:
+    """Returns the bytes of a source, most of which are constants where they are many."""
+    if isinstance(source, bytes):
+        return len(source)
+    return stamp[1] if stamp is not None else 0
 
 
 def _stamp_of(source: Location | bytes) -> _Stamp:

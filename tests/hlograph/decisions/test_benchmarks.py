@@ -43,7 +43,7 @@ def test_a_module_is_read_once(tmp_path):
 
 def test_the_module_longest_unused_is_dropped_first(tmp_path):
     a, b, c = _sources(tmp_path, 3)
-    cache = ModuleCache(max_bytes=2 * 8 * 1024)
+    cache = ModuleCache(max_bytes=2 * (8 * 1024 + len(TINY)))
     first, second = cache.read(a), cache.read(b)
     assert cache.read(a) is first
     cache.read(c)
@@ -67,4 +67,4 @@ def test_a_file_that_has_changed_is_read_again(tmp_path):
     first = cache.read(path)
     path.write_text(TINY.replace("HloModule tiny", "HloModule another"))
     assert cache.read(path).name == "another" != first.name
-    assert cache.size == 1024 * first.op_count
+    assert cache.size == 1024 * first.op_count + path.stat().st_size
