@@ -21,7 +21,6 @@ from experiments.workers.worker import Task
 from hlograph import corpus
 from hlograph.corpus.shipped import Split
 from hlograph.decisions.searches import SEARCHES, maker
-from hlograph.errors import WorkerLostError
 
 
 def searches(
@@ -195,13 +194,7 @@ def beam_trial(
         for name in names
     ]
     method = f"{player.method()}, beam of {calls:,} calls"
-    results: list[SearchResult] = []
-    done = player.runner.run(tasks, "a beam search", keep_losses=True, progress=method)
-    for name, result in zip(names, done, strict=True):
-        if isinstance(result, WorkerLostError):
-            player.leave_out(name, result)
-        else:
-            results.append(result)
-    curves = {each.outcome.benchmark: each.curve for each in results}
-    outcomes, taken = [each.outcome for each in results], [each.seconds for each in results]
+    done = player.results(tasks, names, "a beam search", method, keep_losses=True)
+    curves = {name: result.curve for name, result in done}
+    outcomes, taken = [result.outcome for _, result in done], [result.seconds for _, result in done]
     return player.checked(method, group, outcomes, taken, curves)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from experiments.evaluate.benchmarks import ALL_REFERENCES, Reference
 from experiments.evaluate.evaluation import Outcome
@@ -121,25 +122,49 @@ class Player:
         before: Trial | None,
     ) -> tuple[list[Outcome], list[float]]:
         """Has workers play on benchmarks; returns outcomes and seconds, with the costs before."""
-        results = self.runner.run(tasks, "an evaluation", keep_losses=keep_losses, progress=method)
         earlier: dict[str, tuple[int, float]] = {}
         if before is not None:
             costs = zip(before.outcomes, before.seconds, strict=True)
             earlier = {outcome.benchmark: (outcome.calls, spent) for outcome, spent in costs}
         outcomes, taken = list[Outcome](), list[float]()
-        for name, result in zip(names, results, strict=True):
-            if isinstance(result, WorkerLostError):
-                self.leave_out(name, result)
-            else:
-                outcome, seconds = result
-                calls, spent = earlier.get(name, (0, 0.0))
-                outcomes.append(replace(outcome, calls=outcome.calls + calls))
-                taken.append(seconds + spent)
+        done = self.results(tasks, names, "an evaluation", method, keep_losses)
+        for name, (outcome, seconds) in done:
+            calls, spent = earlier.get(name, (0, 0.0))
+            outcomes.append(replace(outcome, calls=outcome.calls + calls))
+            taken.append(seconds + spent)
         return outcomes, taken
 
-    def leave_out(self, name: str, error: WorkerLostError) -> None:
-        """Notes that a benchmark has no result, because it cost its worker."""
-        self.left_out.append(f"{name} is left out: its worker was lost: {error}")
+    def results(
+        self,
+        tasks: Sequence[Task],
+        names: Sequence[str],
+        description: str,
+        method: str,
+        keep_losses: bool = False,
+    ) -> list[tuple[str, Any]]:
+        """Runs one task for each benchmark.
+
+        Args:
+            tasks: The tasks.
+            names: The benchmark of each.
+            description: What a task is, for messages.
+            method: Name of the method in tables, for the progress bar.
+            keep_losses: True if benchmarks that cost their worker are left out.
+
+        Returns:
+            Benchmarks and their results. ``left_out`` has a note on each that is missing.
+
+        Raises:
+            WorkerLostError: A benchmark cost its worker, and losses are not kept.
+        """
+        results = self.runner.run(tasks, description, keep_losses=keep_losses, progress=method)
+        done = list[tuple[str, Any]]()
+        for name, result in zip(names, results, strict=True):
+            if isinstance(result, WorkerLostError):
+                self.left_out.append(f"{name} is left out: its worker was lost: {result}")
+            else:
+                done.append((name, result))
+        return done
 
     def checked(
         self,
