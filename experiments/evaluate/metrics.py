@@ -1,7 +1,7 @@
 """Measures that compare an agent's op counts with a reference's, over many benchmarks.
 
-Every mean is geometric
-unless its name says otherwise; a mean of nothing is nan; what has no ratio is named.
+Every mean is geometric unless its name says otherwise; a mean of nothing is nan; what has no ratio
+is named.
 """
 
 import math

@@ -270,6 +270,8 @@ def _kept(study: Study, folder: Path, make: Callable[[], Iterable[Trial]]) -> Se
         folder: Folder for these.
         make: Makes them.
     """
-    if not (folder / STUDY).exists():
-        save_part(replace(study, trials=list(make())), folder)
-    return Study.load(folder / STUDY).trials
+    if (folder / STUDY).exists():
+        return Study.load(folder / STUDY).trials
+    trials = list(make())
+    save_part(replace(study, trials=trials), folder)
+    return trials

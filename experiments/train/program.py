@@ -3,7 +3,7 @@
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -76,8 +76,7 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
     try:
         prepare_process(config.device, config.deterministic)
         try:
-            inputs = _inputs(config)
-            _check_saved(config, folder)
+            inputs = _inputs(config, folder)
         except (HloError, ValueError) as error:  # a corrected command may begin in this folder
             print(f"\n{type(error).__name__}: {error}", file=sys.stderr)
             return REFUSED
@@ -95,21 +94,23 @@ def _run(config: TrainConfig, folder: Path, command: str, make_worker: "MakeWork
 
 
 class _Inputs(NamedTuple):
-    """Policies and benchmarks that the settings of a run name."""
+    """Policies and benchmarks that the settings of a run name, and policies of the run so far."""
 
     given: "dict[PolicyName, tuple[PolicyKind, ActorCritic]]"
+    saved: "list[Checkpoint]"
     start: "Checkpoint | None"
     splits: "Splits"
 
 
-def _inputs(config: TrainConfig) -> _Inputs:
-    """Reads what the settings of a run name.
+def _inputs(config: TrainConfig, folder: Path) -> _Inputs:
+    """Reads what the settings of a run name, and what the run has made so far.
 
     Raises:
         HloError: A policy cannot be read, or is of another kind.
-        ValueError: There are no such benchmarks.
+        ValueError: There are no such benchmarks, or the settings do not fit the run's policies.
     """
-    return _Inputs(_given(config), _start(config), _splits(config))
+    given, start, splits = _given(config), _start(config), _splits(config)
+    return _Inputs(given, _saved(config, folder), start, splits)
 
 
 def _train_and_compare(
@@ -123,11 +124,9 @@ def _train_and_compare(
     from experiments.workers.task_runner import TaskRunner
     from experiments.workers.worker import make_rollout_worker, pool_of
 
-    given, start, splits = inputs
-    for checkpoint in (*_saved(config, folder), start):
-        if checkpoint is not None:  # its policy goes on with the actions that it knows
-            config = checkpoint.continued(config)
-            break
+    given, saved, start, splits = inputs
+    if known := saved or ([start] if start is not None else []):
+        config = known[0].continued(config)  # the policy goes on with the actions that it knows
     kinds = [policy_kind(name, config) for name in config.kinds]
     table = _table(kinds, folder)
     with pool_of(config, make_worker or make_rollout_worker) as pool:
@@ -196,27 +195,21 @@ def _start(config: TrainConfig) -> "Checkpoint | None":
     return checkpoint
 
 
-def _saved(config: TrainConfig, folder: Path) -> "Iterator[Checkpoint | None]":
-    """Yields the checkpoints of the run so far, of the policies that it trains."""
-    from experiments.policies.checkpoint import CheckpointFiles
-
-    for name in config.kinds:
-        if name not in config.given_policies:
-            yield CheckpointFiles(folder / name).load()
-
-
-def _check_saved(config: TrainConfig, folder: Path) -> None:
-    """Loads the policies of the run so far, so that a run goes on with settings that fit them.
+def _saved(config: TrainConfig, folder: Path) -> "list[Checkpoint]":
+    """Returns the checkpoints of the run so far, of the policies that it trains.
 
     Raises:
-        ValueError: They do not.
+        ValueError: The settings do not fit one of them.
     """
+    from experiments.policies.checkpoint import CheckpointFiles
     from experiments.policies.kind import policy_kind
 
-    for checkpoint in _saved(config, folder):
-        if checkpoint is not None:
-            kind = policy_kind(checkpoint.kind, checkpoint.continued(config))
-            checkpoint.load_into(kind, kind.new_policy())
+    names = (name for name in config.kinds if name not in config.given_policies)
+    saved = [c for name in names if (c := CheckpointFiles(folder / name).load()) is not None]
+    for checkpoint in saved:
+        kind = policy_kind(checkpoint.kind, checkpoint.continued(config))
+        checkpoint.load_into(kind, kind.new_policy())
+    return saved
 
 
 def _table(kinds: "Sequence[PolicyKind]", folder: Path) -> "FinalTable":

@@ -125,8 +125,9 @@ class FusionProcess(Process[FusionState]):
 
     def start(self, benchmark: NamedModule) -> LiveFusion:
         """Returns a new live module of a program, lowered, with its first pair."""
-        module = _lowered(benchmark.load())
-        start = ProgramStart(benchmark.name, module, benchmark.load(), lowered=True)
+        source = benchmark.load()
+        module = _lowered(source)
+        start = ProgramStart(benchmark.name, module, source, lowered=True)
         state = FusionState(module.snapshot(), count_kernels(module), None)
         player = LiveFusion(self, start, state)
         player.walk = FusionWalk(player.module, self.passes)

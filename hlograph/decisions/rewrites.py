@@ -115,7 +115,7 @@ class RewriteProcess(Process[RewriteState]):
     def start(self, benchmark: NamedModule) -> LiveModule[RewriteState]:
         """Returns a new live module of a program, prepared, with the rewrites that apply."""
         source = benchmark.load()
-        module = _prepared(benchmark.load(), self._prepare) if self._prepare else source
+        module = _prepared(source, self._prepare) if self._prepare else source
         start = ProgramStart(benchmark.name, module, module, self._prepare)
         player = LiveModule(self, start, RewriteState(module.snapshot()))
         if not self._lists_late:

@@ -49,8 +49,7 @@ def optimize(
     The default of jaxlib is always a candidate. The winner is measured again in two fresh
     processes, where its whole interval must be ahead, and its outputs must be those of the default
     on random and adversarial inputs; otherwise the plan is empty, and the function is that of
-    ``jax.jit``.
-    The plan is stored, so that the next call takes no time.
+    ``jax.jit``. The plan is stored, so that the next call takes no time.
 
     Args:
         function: A function of arrays, a function of ``jax.jit``, or a ``jax.stages.Lowered``.

@@ -130,9 +130,9 @@ def _asking(compile_module: Callable[..., Any]) -> Callable[..., Any]:
         backend: Any, module: Any, devices: Any, options: Any, callbacks: Any, *more: Any, **kw: Any
     ) -> Any:
         plans = _IN_USE.get()
-        # A function with compiler options of its own may need them.
-        own = callbacks or options.env_option_overrides
-        if plans is None or devices.size != 1 or own or backend.platform != "cpu":
+        # A function may need what it has of its own.
+        has_own = callbacks or options.env_option_overrides
+        if plans is None or devices.size != 1 or has_own or backend.platform != "cpu":
             return compile_module(backend, module, devices, options, callbacks, *more, **kw)
         token = _IN_USE.set(None)  # for what is compiled on the way
         try:

@@ -55,10 +55,12 @@ def read_by_jaxlib(text: bytes, error: HloParseError, name: str) -> bytes:
                 f"cannot hold it: {str(other).removeprefix(NOT_HELD)}"
             ) from error
         raise error from other
+    lost = "What modules of the latter have no place for is left out"
+    if NOT_IN_PROTO.search(text):
+        lost += ", and so are the numbers of replicas and partitions"
     warnings.warn(
         f"{name} was read by jaxlib {jaxlib}, because it is newer than {linked}: {unknown[1]}. "
-        "What modules of the latter have no place for is left out"
-        + (", and so are the numbers of replicas and partitions" * bool(NOT_IN_PROTO.search(text))),
+        f"{lost}",
         HloWarning,
         stacklevel=4,
     )
