@@ -23,10 +23,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from experiments.evaluate.evaluation import Outcome, least_on_the_way
+from experiments.evaluate.evaluation import LeastState, Outcome, least_on_the_way
 from experiments.policies.checkpoint import load_policy
+from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
 from experiments.policies.kind import EnvRequest, PolicyKind
-from experiments.policies.player import STOP_ABOVE, Episodes, play_samples
+from experiments.policies.player import (
+    FOLLOWED_HORIZON,
+    Episodes,
+    can_follow,
+    follow,
+    play_samples,
+)
 from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.execution import lock
@@ -67,6 +74,7 @@ def play(
     *,
     samples: int = 1,
     stop_above: float = STOP_ABOVE,
+    skip_below: float = SKIP_BELOW,
     seed: int = 0,
     seconds: float | None = None,
 ) -> Played:
@@ -86,6 +94,8 @@ def play(
         samples: Episodes, of which the best is kept; the first is greedy.
         stop_above: Probability of stopping above which the greedy episode ends. With more it makes
             more calls, and may leave fewer instructions.
+        skip_below: Probability that a pass changes the module, as the policy predicts, below which
+            it is not called. With more it makes fewer calls, and may leave more instructions.
         seed: Seed of the episodes after the first.
         seconds: Wall time for each policy, after which it takes no further step; None is no limit.
 
@@ -100,11 +110,13 @@ def play(
     parts = [name if name in pipelines else _loaded(str(name)) for name in names]
     module = source if isinstance(source, Module) else Module.read(source)
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
+    last: _Turn | None = None
     for part in parts:
         if isinstance(part, tuple):
-            best = _best(*part, played.module, samples, seed, stop_above, seconds)
+            last = _Turn(*part, played.module.clone(), len(played.passes), skip_below)
+            best = last.best(samples, seed, stop_above, seconds)
         else:
-            best = least_on_the_way(played.module.clone(), str(part))
+            best = _by_pipeline(str(part), played, last)
         for name in best.passes:
             take_step(played.module, name)
         steps, calls = (*played.passes, *best.passes), played.calls + best.calls
@@ -122,20 +134,47 @@ def _loaded(policy: str) -> tuple[PolicyKind, ActorCritic]:
     return kind, network.eval()
 
 
-def _best(
-    kind: PolicyKind,
-    network: ActorCritic,
-    module: Module,
-    samples: int,
-    seed: int,
-    stop_above: float,
-    seconds: float | None,
-) -> Outcome:
-    """Returns the best of several episodes; the module is not changed."""
-    benchmarks = [NamedModule(_NAME, lambda: module)]
-    request = EnvRequest(benchmarks, Quarantine(), FlightRecorder(), learns=False)
-    episodes = Episodes(kind, network, kind.env_maker(request))
-    return play_samples(episodes, _NAME, samples, seed, stop_above, seconds)
+@dataclass(frozen=True)
+class _Turn:
+    """A policy, and where it begins."""
+
+    kind: PolicyKind
+    network: ActorCritic
+    module: Module
+    steps: int
+    """Number of steps before it."""
+    skip_below: float
+
+    def best(self, samples: int, seed: int, stop_above: float, seconds: float | None) -> LeastState:
+        """Returns the best of several episodes."""
+        best = play_samples(self.episodes(), _NAME, samples, seed, stop_above, seconds)
+        return LeastState(best.passes, best.op_count, best.calls)
+
+    def episodes(self, horizon: int | None = None) -> Episodes:
+        """Returns episodes on the module; see ``EnvRequest`` for the horizon."""
+        benchmarks = [NamedModule(_NAME, lambda: self.module)]
+        request = EnvRequest(
+            benchmarks, Quarantine(), FlightRecorder(), learns=False, horizon=horizon
+        )
+        make_env = self.kind.env_maker(request)
+        return Episodes(self.kind, self.network, make_env, skip_below=self.skip_below)
+
+
+def _by_pipeline(name: str, played: Played, last: _Turn | None) -> LeastState:
+    """Returns the smallest module on the way of a reference pipeline.
+
+    Args:
+        name: Name of the pipeline.
+        played: Result so far, from which it goes on.
+        last: The policy before it, if any, which may predict that passes change nothing.
+    """
+    pipeline = pipelines[name]
+    if last is not None:
+        passes = played.passes[last.steps :]
+        before = Outcome(_NAME, last.module.op_count, played.op_count, passes, 0)
+        if can_follow(last.kind, last.network, before, pipeline):
+            return follow(last.episodes(FOLLOWED_HORIZON), before, pipeline)[0]
+    return least_on_the_way(played.module.clone(), name)
 
 
 def policy(checkpoint: str, program: Program, numerics: Numerics) -> Method:

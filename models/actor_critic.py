@@ -1,4 +1,4 @@
-"""Adds policy and value heads to an encoder, and masks invalid actions.
+"""Adds heads to an encoder, for policy, values and effects of actions, and masks invalid actions.
 
 Masking follows Huang and Ontañón 2022 (arXiv:2006.14171): logits of masked actions become
 a large negative number before the softmax, so probabilities and gradients are those of
@@ -15,13 +15,14 @@ from hlograph.graph.dense import LANES
 from hlograph.graph.heads import Heads, HeadWeights
 from models.action_axes import ActionAxis
 from models.config import HeadsConfig
+from models.effects import EffectHead
 from models.encoder import Encoder, StateStore
 
 MASKED_LOGIT = -1e9
 
 
 class ActorCritic(nn.Module):
-    """Network of an encoder and two heads, which see its vector and a context.
+    """Network of an encoder and its heads, which see its vector and a context.
 
     The context holds what the decision needs beside the observation to be Markov. It is the same
     for every encoder, so that encoders are compared by what they see.
@@ -29,7 +30,7 @@ class ActorCritic(nn.Module):
     Args:
         encoder: Encodes states.
         context_width: Number of context values of a transition.
-        num_actions: Number of actions.
+        num_actions: Number of actions; the last one stops.
         config: Shape of the heads.
         value_width: Number of further context values, which the value head alone sees.
         seen_width: Length of the part of the encoder's vector that the heads see; None is all.
@@ -48,18 +49,22 @@ class ActorCritic(nn.Module):
         self.encoder: Encoder = encoder
         seen = encoder.width if seen_width is None else seen_width
         self._policy_inputs = width = seen + context_width
+        # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
+        # that starts near uniform, whatever the encoder says.
+        self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)
+        self.value_head = _head(width + value_width, config.width, 1, final_gain=1.0)
+        self.effects: EffectHead | None = None
+        if num_actions > 1:
+            self.effects = EffectHead(seen, context_width, num_actions - 1, config.width)
         self.action_axes: Mapping[str, ActionAxis] = {
             "policy_head.2.weight": ActionAxis(),
             "policy_head.2.bias": ActionAxis(),
             "policy_head.0.weight": ActionAxis(axis=1, first=seen),
             "value_head.0.weight": ActionAxis(axis=1, first=seen),
+            **({} if self.effects is None else self.effects.action_axes("effects")),
         }
         """Axes along which parameters have an entry for each action that the policy knows by name,
         if the context begins with the mask."""
-        # Gains as in Andrychowicz et al. 2021 (arXiv:2006.05990, section 3.2): a policy
-        # that starts near uniform, whatever the encoder says.
-        self.policy_head = _head(width, config.width, num_actions, final_gain=0.01)
-        self.value_head = _head(width + value_width, config.width, 1, final_gain=1.0)
 
     def encode(self, states: StateStore, numbers: Tensor) -> Tensor:
         """Returns vectors of states of a store, float32 [len(numbers), encoder.width]."""
@@ -79,6 +84,22 @@ class ActorCritic(nn.Module):
         features = torch.cat([encoded, context], dim=1)
         logits = self.policy_head(features[:, : self._policy_inputs])
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)
+
+    def load_parameters(self, parameters: Mapping[str, Tensor]) -> None:
+        """Loads parameters; without those of the effects, which older policies lack, they forget.
+
+        Args:
+            parameters: As ``state_dict`` returns them.
+
+        Raises:
+            RuntimeError: There are others, or they have another shape.
+        """
+        own = {name for name in self.state_dict() if name.startswith("effects.")}
+        if self.effects is not None and own.isdisjoint(parameters):
+            self.effects.forget()
+            kept = {name: value for name, value in self.state_dict().items() if name in own}
+            parameters = {**parameters, **kept}
+        self.load_state_dict(parameters)
 
     @torch.no_grad()
     def fused_heads(self) -> Heads | None:

@@ -166,3 +166,22 @@ class CloningConfig:
     smoothing: float = 0.05
     """Share of the target's probability that is spread over all actions, so that PPO can
     still explore."""
+
+
+@dataclass(frozen=True)
+class EffectsConfig:
+    """Hyper-parameters of the predictions which passes change a module; see `models.effects`."""
+
+    episodes: int = 2
+    """Episodes on each module that they are learned from, after the policy was trained; the first
+    is greedy. 0 learns no predictions, and every pass that the policy chooses is called."""
+    op_limit: int = 3_000
+    """Training benchmarks with more instructions are left out of these episodes."""
+    epochs: int = 12
+    """Passes over what was observed."""
+    minibatch: int = 512
+    """Calls of an optimizer step."""
+    learning_rate: float = 2e-3
+    """Step size of AdamW at the start; it falls linearly to 0."""
+    weight_decay: float = 0.1
+    """Weight decay of AdamW."""

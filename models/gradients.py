@@ -61,7 +61,7 @@ class MinibatchGradients:
 
     def __init__(self, policy: ActorCritic, threads: int, parts: int, node_budget: int) -> None:
         self._policy = policy
-        self.parameters = list(policy.parameters())
+        self.parameters = [each for each in policy.parameters() if each.requires_grad]
         self._parts, self._node_budget = parts, node_budget
         self._map = ThreadPoolExecutor(threads).map if threads > 1 else map
 

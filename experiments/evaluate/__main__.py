@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
 
-_OP_LIMIT, _COUNT, _STOP_ABOVE = 3_000, 36, 0.5
+_OP_LIMIT, _COUNT, _STOP_ABOVE, _SKIP_BELOW = 3_000, 36, 0.5, 0.2
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ class EvaluateConfig:
     stop_above: float = _STOP_ABOVE
     """Probability of stopping above which a greedy episode ends. With less it makes fewer calls,
     and may leave more instructions."""
+    skip_below: float = _SKIP_BELOW
+    """Probability that a pass changes the module, as the policy predicts, below which it is not
+    called. With more it makes fewer calls, and may leave more instructions; 0 calls every pass that
+    the policy chooses."""
     beam: int | None = None
     """Pass calls on each benchmark for a beam search that the policy guides, instead of episodes;
     None is no search. For policies that order passes."""
@@ -104,6 +108,11 @@ class EvaluateConfig:
             raise ValueError(
                 f"--stop-above: expected a probability above 0 and at most 1, got "
                 f"{self.stop_above:g}"
+            )
+        if not 0 <= self.skip_below < 1:
+            raise ValueError(
+                f"--skip-below: expected a probability of at least 0 and below 1, got "
+                f"{self.skip_below:g}"
             )
         for name in ("seed", "checks", "count"):
             value = getattr(self, name)
@@ -158,7 +167,8 @@ def evaluate(config: EvaluateConfig, folder: Path) -> "Study":
     references: dict[str, Reference] = {}
     left_out: list[str] = []
     for checkpoint, pipelines in turns:
-        with player(checkpoint, folder, config.checks, config.num_workers, config.workers) as play:
+        how_many = (config.checks, config.num_workers, config.workers, config.skip_below)
+        with player(checkpoint, folder, *how_many) as play:
             if trial is None:
                 print(f"{play.method()} on {len(names)} benchmarks: {group}")
                 references, left_out = play.references(names)

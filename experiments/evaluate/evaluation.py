@@ -142,6 +142,12 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
     return LeastState(tuple(applied[:best]), least, calls)
 
 
+def followed(before: Outcome, least: LeastState) -> Outcome:
+    """Returns the outcome of going on from another one, with the calls of what follows alone."""
+    steps = (*before.passes, *least.passes)
+    return replace(before, op_count=least.op_count, passes=steps, calls=least.calls)
+
+
 def run_pipeline(module: hlograph.Module, pipeline: str) -> tuple[tuple[str, ...], int]:
     """Runs a reference pipeline on a module.
 

@@ -24,8 +24,8 @@ from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Outcome
 from experiments.paper.training_settings import AgentName, AgentSettings
 from experiments.policies.config import PassTrainConfig
+from experiments.policies.evaluator import likeliest
 from experiments.policies.kind import PlayedEpisode, least_state, policy_kind
-from experiments.policies.player import likeliest
 from experiments.workers.collecting import Deck
 from experiments.workers.worker import RolloutWorker, Task
 from hlograph.errors import HloError

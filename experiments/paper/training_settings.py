@@ -78,8 +78,8 @@ class TrainingStudyConfig:
         """Returns settings of this project's own training, without imitation.
 
         The reward is the drop of the op count. Searches have spent pass calls of their own, so
-        agents that are compared after equally many calls imitate nothing, and are dealt all
-        benchmarks alike.
+        agents that are compared after equally many calls imitate nothing, are dealt all benchmarks
+        alike, and do not learn which passes change nothing.
 
         Args:
             seed: Seed of the training.
@@ -93,6 +93,7 @@ class TrainingStudyConfig:
                 "reward": "op-count-drop",
                 "cloning": replace(base.cloning, epochs=0),
                 "sampling": "uniform",
+                "effects": replace(base.effects, episodes=0),
             }
             | changes,
             seed=seed,

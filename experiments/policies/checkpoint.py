@@ -205,7 +205,7 @@ class Checkpoint:
 
     def _load(self, parameters: Mapping[str, Any], policy: ActorCritic) -> None:
         try:
-            policy.load_state_dict(parameters)
+            policy.load_parameters(parameters)
         except RuntimeError as error:
             raise self._other_shape(error) from error
 

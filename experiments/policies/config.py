@@ -15,6 +15,7 @@ from hlograph.corpus.shipped import CorpusSet
 from models.config import (
     ActionConfig,
     CloningConfig,
+    EffectsConfig,
     GATConfig,
     HeadsConfig,
     OpCountConfig,
@@ -165,6 +166,9 @@ class PassTrainConfig(TrainConfig):
     """Encoder of the op-count policy."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the op-count policy."""
+    effects: EffectsConfig = field(default_factory=EffectsConfig)
+    """Predictions which passes change a module, learned after PPO, so that a policy need not call
+    the others."""
     op_counts_corrections: int = 0
     """Number of rounds of corrections of the op-count policy, in place of --cloning.corrections; it
     loses by one."""

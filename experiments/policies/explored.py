@@ -11,8 +11,9 @@ import torch
 
 from envs.decision_env import DecisionEnv
 from experiments.policies.checkpoint import Checkpoint, policy_of, training_cost
+from experiments.policies.evaluator import Evaluation
 from experiments.policies.kind import STOP, EnvRequest, PolicyInput, PolicyKind
-from experiments.policies.player import Episodes, Evaluation
+from experiments.policies.player import Episodes
 from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.errors import HloError
@@ -80,7 +81,9 @@ class ExploredPolicy:
     def _new_episodes(self, program: Module) -> Episodes:
         benchmark = NamedModule(_BENCHMARK, lambda: program)
         request = EnvRequest([benchmark], Quarantine(), FlightRecorder(), fresh=True, learns=False)
-        return Episodes(self._kind, self._policy, self._kind.env_maker(request))
+        make_env = self._kind.env_maker(request)
+        # A step may be one that the user chooses, whatever the policy predicts of it.
+        return Episodes(self._kind, self._policy, make_env, skip_below=0.0)
 
     def _attention(self, state: PolicyInput) -> Attention | None:
         encoder, graph = self._policy.encoder, state.item

@@ -32,7 +32,7 @@ from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module, take_step
 from models.actor_critic import ActorCritic
-from models.config import CloningConfig, PPOConfig
+from models.config import CloningConfig, EffectsConfig, PPOConfig
 from models.gat import GATEncoder
 from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
@@ -111,6 +111,9 @@ class EnvRequest:
     learns: bool = True
     """True if rewards are used. Otherwise run times are measured in the last state only, and
     episodes are long enough to end by themselves."""
+    horizon: int | None = None
+    """Number of steps after which an episode of passes is truncated; None is that of the settings,
+    as for all other kinds."""
 
 
 class PolicyKind(ABC, Generic[C]):
@@ -185,6 +188,11 @@ class PolicyKind(ABC, Generic[C]):
     def cloning(self) -> CloningConfig | None:
         """Settings of the imitation before PPO; None if there are no demonstrations."""
         return getattr(self.config, "cloning", None)
+
+    @property
+    def effects(self) -> EffectsConfig | None:
+        """Settings of the predictions which actions change a state; None if it learns none."""
+        return None
 
     @property
     def timed(self) -> bool:

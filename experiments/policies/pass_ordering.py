@@ -19,7 +19,7 @@ from experiments.policies.config import (
 )
 from experiments.policies.kind import STOP, EnvRequest, MakeEnv, PolicyInput, PolicyKind
 from hlograph.decisions.memory import Memory
-from models.config import CloningConfig, PPOConfig
+from models.config import CloningConfig, EffectsConfig, PPOConfig
 
 # All policies of a run have the same settings; other settings begin another memory.
 _shared_memory = lru_cache(maxsize=1)(Memory)
@@ -113,6 +113,11 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
         return encode(observation, info)
 
     @property
+    def effects(self) -> EffectsConfig:
+        """Settings of the predictions which passes change a module."""
+        return self.config.effects
+
+    @property
     def reward(self) -> str | Reward:
         """Reward of the environments.
 
@@ -135,7 +140,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
             request.benchmarks,
             observation=self.observation,
             reward=self.reward,
-            horizon=config.horizon,
+            horizon=config.horizon if request.horizon is None else request.horizon,
             # XLA's cost analysis takes as long as a pass.
             costs=config.value_costs,
             timings=True,

@@ -7,7 +7,7 @@ best of several, the explorer's episodes, and the states in which a policy is co
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,96 +16,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.evaluate.evaluation import Outcome
-from experiments.policies.kind import MakeEnv, PlayedEpisode, PolicyInput, PolicyKind
+from experiments.evaluate.evaluation import LeastState, Outcome
+from experiments.policies.evaluator import (
+    SKIP_BELOW,
+    STOP_ABOVE,
+    Evaluation,
+    PolicyEvaluator,
+    greedy_action,
+    tried,
+)
+from experiments.policies.kind import (
+    STOP,
+    MakeEnv,
+    PlayedEpisode,
+    PolicyInput,
+    PolicyKind,
+    least_state,
+)
+from hlograph.transforms.pipelines import Pipeline
 from models.actor_critic import ActorCritic, sample
-from models.rollout import StateTable
+from models.effects import recency
 
-STOP_ABOVE = 0.5
-"""Probability of stopping above which a greedy episode ends."""
 Clock = Callable[[], float]
 """Function that returns seconds, such as ``time.monotonic``."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Outputs of a policy in N states, with what it saw there; all on the CPU."""
-
-    numbers: list[int]
-    """Numbers of the states in the evaluator's table."""
-    context: Tensor
-    """float32 [N, C]"""
-    mask: Tensor
-    """bool [N, A]"""
-    log_probs: Tensor
-    """float32 [N, A]: log-probabilities of the actions."""
-    value: Tensor
-    """float32 [N]: expected return in scaled reward."""
-
-
-class PolicyEvaluator:
-    """Evaluates a policy whose parameters do not change.
-
-    Args:
-        policy: The policy, on any device.
-    """
-
-    def __init__(self, policy: ActorCritic) -> None:
-        self.table = StateTable(policy)
-        """States that were evaluated, and their vectors."""
-        self._policy, self._heads = policy, policy.fused_heads()
-        self._device = next(policy.parameters()).device
-
-    @torch.no_grad()
-    def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
-        """Returns the policy's outputs in states. Those not seen before are encoded together."""
-        numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
-        vectors = self.table.vectors(numbers)
-        context, mask = np.stack([s.context for s in states]), np.stack([s.mask for s in states])
-        seen = torch.from_numpy(context), torch.from_numpy(mask)
-        if self._heads is not None:
-            rows = np.concatenate([vectors.numpy(), context], axis=1)
-            log_probs, value = map(torch.from_numpy, self._heads.evaluate(rows, mask))
-        else:
-            log_probs, value = self._policy(vectors, *(part.to(self._device) for part in seen))
-        return Evaluation(numbers, *seen, log_probs.cpu(), value.cpu())
-
-
-def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
-    """Returns the action of a policy that does not draw: int64 [B].
-
-    Whether to stop is decided first, and then which pass to call. An episode ends where stopping
-    is more likely than not: that it is likelier than each of ninety passes alone says little.
-
-    Args:
-        log_probs: float32 [B, A]; the last action is to stop.
-        stop_above: Probability of stopping above which it is chosen.
-    """
-    stops = log_probs[:, -1] > math.log(stop_above)
-    return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
-
-
-def greedy_action(
-    log_probs: Tensor,
-    mask: np.ndarray,
-    taken: Collection[int] = (),
-    stop_above: float = STOP_ABOVE,
-) -> int:
-    """Returns the likeliest action of those that were not taken in this state before.
-
-    Args:
-        log_probs: float32 [A]; the last action is to stop.
-        mask: bool [A], False for actions that are not available.
-        taken: Actions that are not taken again; where no other is left, the episode stops.
-        stop_above: See ``likeliest``.
-    """
-    if taken:
-        fresh = torch.tensor([bool(m) and a not in taken for a, m in enumerate(mask)])
-        if not fresh[:-1].any():
-            return len(log_probs) - 1
-        fresh[-1] = True
-        log_probs = log_probs.where(fresh, -math.inf)
-    return int(likeliest(log_probs[None], stop_above))
 
 
 @dataclass(frozen=True)
@@ -154,13 +87,22 @@ class Episodes:
         policy: The policy.
         make_env: Makes environments of this kind.
         num_envs: Number of environments.
+        skip_below: Probability that an action changes the state, as the policy predicts, below
+            which it is not taken; the policy is asked again as if it had been, and had changed
+            nothing. 0 takes all that it chooses.
     """
 
     def __init__(
-        self, kind: PolicyKind, policy: ActorCritic, make_env: MakeEnv, num_envs: int = 1
+        self,
+        kind: PolicyKind,
+        policy: ActorCritic,
+        make_env: MakeEnv,
+        num_envs: int = 1,
+        skip_below: float = SKIP_BELOW,
     ) -> None:
         self.kind, self.envs = kind, [make_env() for _ in range(num_envs)]
         self._evaluator = PolicyEvaluator(policy)
+        self._skip_below = skip_below if self._evaluator.predicts_effects else 0.0
         self.table = self._evaluator.table
         """States that were evaluated."""
         self.running: dict[int, PolicyInput] = {}
@@ -168,6 +110,7 @@ class Episodes:
         self.seconds = defaultdict[str, float](float)
         """Seconds so far of ``pass``, ``featurisation`` (the rest of steps) and ``inference``."""
         self._taken: dict[int, defaultdict[str, set[int]]] = {}
+        self._changes: dict[int, list[int]] = {}
 
     def __len__(self) -> int:
         return len(self.envs)
@@ -194,7 +137,7 @@ class Episodes:
                     seed=0, options={"benchmark": benchmarks[number]}
                 )
                 self.running[number] = self.kind.encode(observation, infos[number])
-                self._taken[number] = defaultdict(set)
+                self._taken[number], self._changes[number] = defaultdict(set), []
         return infos
 
     def step(self, choose: Choose) -> JointStep:
@@ -204,14 +147,12 @@ class Episodes:
             choose: Chooses the actions.
         """
         numbers = sorted(self.running)
-        states = [self.running[number] for number in numbers]
-        seen = self.evaluate(states)
-        actions = [int(action) for action in choose(numbers, seen)]
+        seen, actions = self._chosen(numbers, choose)
         after: dict[int, Transition] = {}
         with self._timed("featurisation"):
-            for number, state, action in zip(numbers, states, actions, strict=True):
-                self._taken[number][state.key].add(action)
-                after[number] = self._step(number, action)
+            for number, action in zip(numbers, actions, strict=True):
+                self._taken[number][self.running[number].key].add(action)
+                after[number] = self.take(number, action)
         passes = sum(transition.info.get("step_time", 0.0) for transition in after.values())
         self.seconds["pass"] += passes
         self.seconds["featurisation"] -= passes
@@ -236,14 +177,56 @@ class Episodes:
         taken = self._taken[number][state.key] if self.kind.avoids_repeats else ()
         return greedy_action(log_probs, state.mask, taken, stop_above)
 
-    def _step(self, number: int, action: int) -> Transition:
+    def recency(self, numbers: Sequence[int], num_actions: int) -> np.ndarray:
+        """Returns how recently each action changed the state of some episodes.
+
+        Args:
+            numbers: The episodes.
+            num_actions: Number of actions, without the one that stops.
+
+        Returns:
+            float32 [len(numbers), num_actions]: see ``models.effects.recency``.
+        """
+        return np.stack([recency(self._changes[number], num_actions) for number in numbers])
+
+    def take(self, number: int, action: int) -> Transition:
+        """Takes an action in one episode, whatever the policy would choose.
+
+        Args:
+            number: Number of the episode, which runs.
+            action: The action.
+        """
         observation, reward, terminated, truncated, info = self.envs[number].step(action)
+        if info["changed"]:
+            self._changes[number].append(action)
         state = self.kind.encode(observation, info)
         if terminated or truncated:
             del self.running[number]
         else:
             self.running[number] = state
         return Transition(state, float(reward), terminated, truncated, info)
+
+    def _chosen(self, numbers: Sequence[int], choose: Choose) -> tuple[Evaluation, list[int]]:
+        """Has an action chosen in each episode: none that is predicted to change nothing."""
+        states = [self.running[number] for number in numbers]
+        seen = self.evaluate(states)
+        actions = [int(action) for action in choose(numbers, seen)]
+        if not self._skip_below:
+            return seen, actions
+        num_actions = seen.mask.shape[1] - 1
+        with self._timed("inference"):
+            effects = self._evaluator.effects(seen, self.recency(numbers, num_actions))
+        useless = np.zeros(seen.mask.shape, bool)
+        useless[:, :-1] = effects < self._skip_below
+        while again := [row for row, action in enumerate(actions) if useless[row, action]]:
+            for row in again:
+                states[row] = tried(states[row], actions[row])
+                useless[row, actions[row]] = False  # if it is chosen again, it is taken
+            seen = self.evaluate(states)
+            chosen = choose([numbers[row] for row in again], seen.of(again))
+            for row, action in zip(again, chosen, strict=True):
+                actions[row] = int(action)
+        return seen, actions
 
     @contextmanager
     def _timed(self, section: str) -> Iterator[None]:
@@ -342,6 +325,64 @@ def play_drawn(
     deadline = _deadline(seconds, clock)
     ((outcome,), _) = _played(episodes, [benchmark], draws, STOP_ABOVE, deadline, clock)
     return outcome
+
+
+FOLLOWED_HORIZON = 1_000
+"""Steps of an episode that are enough for a policy's own and a reference pipeline after them."""
+
+
+def can_follow(kind: PolicyKind, policy: ActorCritic, before: Outcome, pipeline: Pipeline) -> bool:
+    """Returns True if a policy predicts which passes of a pipeline change a module.
+
+    Args:
+        kind: Its kind.
+        policy: The policy.
+        before: Outcome from which the pipeline goes on; other policies may have taken part.
+        pipeline: The pipeline.
+    """
+    predicts = policy.effects is not None and policy.effects.trained
+    return predicts and pipeline.passes.union(before.passes) <= set(kind.outputs)
+
+
+def follow(episodes: Episodes, before: Outcome, pipeline: Pipeline) -> tuple[LeastState, float]:
+    """Goes on by a reference pipeline from where an outcome of a policy ends.
+
+    Passes that are masked or that the policy predicts to change nothing are not called. What the
+    policy has removed, a pipeline may bring back: of the states on its way the smallest is taken.
+
+    Args:
+        episodes: Environments with `FOLLOWED_HORIZON`, of which one is used.
+        before: Outcome of the policy.
+        pipeline: The pipeline, of passes that the policy knows.
+
+    Returns:
+        The smallest state on its way, and its seconds.
+    """
+    action_of = {name: action for action, name in enumerate(episodes.kind.outputs)}
+    episodes.running.clear()
+    info = episodes.begin({0: before.benchmark})[0]
+    for name in before.passes:
+        info = episodes.take(0, action_of[name]).info
+    played = PlayedEpisode(before.benchmark, [info["size"]])
+    calls = pipeline.calls()
+    changed: bool | None = None
+
+    def choose(_: Sequence[int], seen: Evaluation) -> list[int]:
+        nonlocal changed
+        entry = calls.send(changed)
+        while entry is not None and not seen.mask[0, action_of[entry.name]]:
+            entry = calls.send(False)
+        changed = False  # also if the policy predicts so
+        return [action_of[STOP] if entry is None else action_of[entry.name]]
+
+    begun = time.perf_counter()
+    while episodes.running:
+        after = episodes.step(choose).after[0]
+        played.record(after.info)
+        changed = bool(after.info["changed"])
+    seconds = time.perf_counter() - begun
+    least = least_state(played)
+    return LeastState(least.passes, least.op_count, least.calls), seconds
 
 
 def _played(

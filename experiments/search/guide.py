@@ -13,9 +13,9 @@ from envs.observations import OBSERVATIONS, Observation, ObservationKind
 from envs.rewards import LogDrop, ModuleState, OpCountDrop, cost_changes, resolve_reward
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, PolicyName, TrainConfig
+from experiments.policies.evaluator import PolicyEvaluator, likeliest
 from experiments.policies.kind import PolicyInput, PolicyKind, policy_kind
 from experiments.policies.pass_ordering import state_of
-from experiments.policies.player import PolicyEvaluator, likeliest
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.state_space import Steps, step
 from experiments.workers.task_runner import parameters_of

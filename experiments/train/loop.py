@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -11,11 +11,13 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from experiments.evaluate.benchmarks import training_benchmarks
 from experiments.evaluate.best_known import known_of
 from experiments.evaluate.evaluation import Measure, Outcome
 from experiments.policies.checkpoint import Best, Checkpoint, CheckpointFiles
 from experiments.policies.config import to_json
 from experiments.policies.kind import PolicyKind
+from experiments.train.effects import held_out_errors, learn_effects
 from experiments.train.final_tables import FinalTable, Splits
 from experiments.train.log import IterationReport, TrainingLog, flat_settings
 from experiments.train.recorded_steps import TEACHERS, RecordedSteps, Teacher
@@ -121,6 +123,7 @@ class Training:
                 self._saved = self._take()
                 if self._iteration % config.checkpoint_every == 0:
                     self._files.save(self._saved)
+        self._learn_effects()
         self._files.save(self._saved)
         return self._test_kept()
 
@@ -168,6 +171,37 @@ class Training:
                 self._log.cloning(replace(stats, epoch=after + stats.epoch))
                 bar.update()
 
+    def _learn_effects(self) -> None:
+        """Teaches the kept policy which actions change a state, if its kind predicts that.
+
+        Of the corpus it plays modules up to a size of their own. What the policy chooses stays the
+        same, and with it the choice of the policy that is kept.
+        """
+        kind, config, policy = self._kind, self._kind.effects, self._ppo.policy
+        kept = copy.deepcopy(policy).cpu()
+        if self._best is not None:
+            kept.load_parameters(self._best.policy)
+        if config is None or not config.episodes or kept.effects is None or kept.effects.trained:
+            return
+        train = self._splits.train
+        if not self._config.benchmarks:
+            train = training_benchmarks((), config.op_limit, self._config.corpus_set)
+        for epoch, loss in enumerate(learn_effects(self._runner, kind, kept, train, config)):
+            self._log.measurements({"effects/loss": loss}, epoch)
+        if self._splits.validation:
+            errors = held_out_errors(self._runner, kind, kept, self._splits.validation)
+            scalars = {f"effects/{name}": value for name, value in asdict(errors).items()}
+            self._log.measurements(scalars, self._steps)
+            print(
+                f"{kind.name}: of the calls on validation benchmarks that change nothing "
+                f"{errors.left_out:.0%} are predicted, and of the others {errors.lost:.1%}"
+            )
+        learned = {k: v for k, v in kept.state_dict().items() if k.startswith("effects.")}
+        policy.load_state_dict({**policy.state_dict(), **learned})
+        if self._best is not None:
+            self._best = replace(self._best, policy={**self._best.policy, **learned})
+        self._saved = self._take()
+
     def _find_shortfalls(self, shortfalls: Shortfalls) -> None:
         """Plays the training benchmarks, to see where the policy stays behind what is known."""
         names, name = list(shortfalls.best_known), self._kind.name
@@ -180,6 +214,8 @@ class Training:
         start = time.perf_counter()
         seed = [self._config.seed, self._iteration]
         policy = self._ppo.policy
+        if policy.effects is not None:
+            policy.effects.forget()  # those of a policy to start from; the encoder learns further
         train, shortfalls = self._splits.train, self._shortfalls
         dealt = shortfalls.dealt(train) if shortfalls else train
         collected = self._runner.collect(self._kind.name, policy, dealt, seed)
@@ -250,7 +286,7 @@ class Training:
         policy = self._ppo.policy
         if self._best is not None:
             policy = copy.deepcopy(policy)
-            policy.load_state_dict(self._best.policy)
+            policy.load_parameters(self._best.policy)
             print(f"{self._kind.name}: validation chose the policy after {self._best.steps} steps")
         name = self._kind.name
         outcomes = self._runner.play(name, policy, self._splits.test, f"{name}: test")

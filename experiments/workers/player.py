@@ -11,8 +11,8 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.config import PassTrainConfig, Workers
+from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
 from experiments.policies.kind import PolicyKind
-from experiments.policies.player import STOP_ABOVE
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.tasks import FollowByPipeline, MeasureReferences, PlaySamples
 from experiments.workers.worker import Task, pool_of
@@ -30,12 +30,17 @@ class Player:
     runner: TaskRunner
     left_out: list[str] = field(default_factory=list)
     """A note on each benchmark that was left out of a trial, since its worker was lost."""
+    skip_below: float = SKIP_BELOW
+    """Probability that a pass changes the module, as the policy predicts, below which it is not
+    called."""
 
     def method(self, samples: int = 1, stop_above: float = STOP_ABOVE) -> str:
         """Returns the name in tables of a way to play."""
         name = self.kind.label
         if stop_above != STOP_ABOVE:
             name += f", stops above {stop_above:g}"
+        if self.skip_below != SKIP_BELOW:
+            name += f", skips below {self.skip_below:g}"
         return name if samples == 1 else f"{name}, best of {samples}"
 
     def references(self, names: Sequence[str]) -> tuple[dict[str, Reference], list[str]]:
@@ -83,6 +88,7 @@ class Player:
                 samples=samples,
                 seed=seed,
                 stop_above=stop_above,
+                skip_below=self.skip_below,
                 seconds=seconds,
                 before=first[name].passes if name in first else (),
             )
@@ -107,7 +113,17 @@ class Player:
         Raises:
             WorkerLostError: A benchmark cost its worker, and losses are not kept.
         """
-        tasks = [FollowByPipeline(before=outcome, pipeline=pipeline) for outcome in before.outcomes]
+        parameters = parameters_of(self.policy)
+        tasks = [
+            FollowByPipeline(
+                kind=self.kind.name,
+                parameters=parameters,
+                before=outcome,
+                pipeline=pipeline,
+                skip_below=self.skip_below,
+            )
+            for outcome in before.outcomes
+        ]
         names = [outcome.benchmark for outcome in before.outcomes]
         method = f"{before.method}, then {pipeline}"
         done = self._done(tasks, names, method, keep_losses, before)
@@ -195,6 +211,7 @@ def player(
     check_samples: int = 2,
     num_workers: int | None = None,
     workers: Workers = "processes",
+    skip_below: float = SKIP_BELOW,
 ) -> Iterator[Player]:
     """Yields a player, whose workers end with the block.
 
@@ -204,6 +221,7 @@ def player(
         check_samples: Number of random inputs on which results are compared with their originals.
         num_workers: Number of worker processes; None is one a core.
         workers: Kind of workers.
+        skip_below: See ``Player``.
 
     Raises:
         ValueError: None of its actions exists any more, or it decides about fusions.
@@ -231,7 +249,7 @@ def player(
     with pool_of(config) as pool:
         runner = TaskRunner(config, pool, folder)
         runner.quarantine = runner.quarantine.with_pairs(checkpoint.quarantine)
-        yield Player(checkpoint, kind, policy, runner)
+        yield Player(checkpoint, kind, policy, runner, skip_below=skip_below)
 
 
 def all_references(

@@ -10,9 +10,17 @@ import torch
 import hlograph
 from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
-from experiments.evaluate.evaluation import Check, Outcome, least_on_the_way
+from experiments.evaluate.evaluation import Check, Outcome, followed, least_on_the_way
 from experiments.policies.config import PolicyName
-from experiments.policies.player import STOP_ABOVE, Episodes, play_greedily, play_samples
+from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.player import (
+    FOLLOWED_HORIZON,
+    Episodes,
+    can_follow,
+    follow,
+    play_greedily,
+    play_samples,
+)
 from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.decisions.benchmarks import NamedModule
@@ -50,7 +58,8 @@ class Collect(Task):
         make_env = worker.env_maker(kind, self.benchmarks, self.quarantine)
         deck = Deck(self.benchmarks, self.deck_seed, self.player, self.players)
         generator = torch.Generator().manual_seed(self.action_seed)
-        with closing(Episodes(kind, policy, make_env, self.num_envs)) as episodes:
+        # PPO learns from what the policy chooses.
+        with closing(Episodes(kind, policy, make_env, self.num_envs, 0.0)) as episodes:
             rollout, stats = collect(episodes, deck, generator, worker.config.horizon)
         return Collected(rollout, stats, dict(episodes.seconds))
 
@@ -83,7 +92,9 @@ class PlaySamples(Task):
     samples: int
     seed: int
     stop_above: float = STOP_ABOVE
-    """See ``experiments.policies.player.likeliest``."""
+    """See ``experiments.policies.evaluator.likeliest``."""
+    skip_below: float = SKIP_BELOW
+    """See ``experiments.policies.player.Episodes``."""
     seconds: float | None = None
     """Wall time after which no further step is taken; None is no limit."""
     before: tuple[str, ...] = ()
@@ -103,7 +114,7 @@ class PlaySamples(Task):
         # Knowledge of earlier plays in this worker would shorten the time, by an unknown amount.
         make_env = worker.env_maker(kind, [benchmark], self.quarantine, fresh=True, learns=False)
         num_envs = min(self.samples, worker.config.envs_per_task)
-        with closing(Episodes(kind, policy, make_env, num_envs)) as episodes:
+        with closing(Episodes(kind, policy, make_env, num_envs, self.skip_below)) as episodes:
             begun = time.perf_counter()
             how = (self.samples, self.seed, self.stop_above, self.seconds)
             outcome = play_samples(episodes, self.benchmark, *how)
@@ -115,24 +126,35 @@ class PlaySamples(Task):
 class FollowByPipeline(Task):
     """Runs a reference pipeline from where an outcome ends; keeps the smallest on the way."""
 
+    kind: PolicyName
+    parameters: Parameters
     before: Outcome
     pipeline: str
+    skip_below: float = SKIP_BELOW
+    """See ``experiments.policies.player.Episodes``."""
 
     def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
         """Returns the outcome of both, and calls and seconds of the pipeline alone."""
-        note = f"{self.pipeline} after a policy, on {self.before.benchmark}".encode()
+        before, pipeline = self.before, hlograph.pipelines[self.pipeline]
+        kind, policy = worker.policy(self.kind, self.parameters)
+        if self.skip_below and can_follow(kind, policy, before, pipeline):
+            make_env = worker.env_maker(
+                kind,
+                [before.benchmark],
+                self.quarantine,
+                fresh=True,
+                learns=False,
+                horizon=FOLLOWED_HORIZON,
+            )
+            with closing(Episodes(kind, policy, make_env, 1, self.skip_below)) as episodes:
+                least, seconds = follow(episodes, before, pipeline)
+            return followed(before, least), seconds
+        note = f"{self.pipeline} after a policy, on {before.benchmark}".encode()
         worker.recorder.begin(note, worker.config.check_seconds)
-        before = self.before
         module = before.replay()
         begun = time.perf_counter()
         least = least_on_the_way(module, self.pipeline)
-        seconds = time.perf_counter() - begun
-        return replace(
-            before,
-            op_count=least.op_count,
-            passes=(*before.passes, *least.passes),
-            calls=least.calls,
-        ), seconds
+        return followed(before, least), time.perf_counter() - begun
 
 
 @dataclass(frozen=True)

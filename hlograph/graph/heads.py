@@ -28,6 +28,33 @@ class HeadWeights(NamedTuple):
     output_bias: Floats
 
 
+class Head:
+    """A head alone.
+
+    Args:
+        weights: Its weights, copied.
+
+    Raises:
+        ValueError: Their shapes do not match, or a width is not supported.
+    """
+
+    def __init__(self, weights: HeadWeights) -> None:
+        self._head, self._outputs = graphs().Head(*weights), len(weights.output_bias)
+
+    def apply(self, rows: Floats) -> Floats:
+        """Returns its outputs, float32 ``[B, O]``; those of a row do not depend on the others.
+
+        Args:
+            rows: float32 ``[B, at least F]``.
+
+        Raises:
+            ValueError: The rows are narrower than the weights.
+        """
+        out = np.empty((len(rows), self._outputs), np.float32)
+        self._head.apply(rows, out)
+        return out
+
+
 class Heads:
     """Policy and value heads, which see the first columns of the same rows.
 

@@ -47,6 +47,12 @@ class Pipeline:
     description: str
     steps: tuple[Pass | FixedPoint, ...]
 
+    @property
+    def passes(self) -> frozenset[str]:
+        """Names of its passes."""
+        groups = (step.steps if isinstance(step, FixedPoint) else (step,) for step in self.steps)
+        return frozenset(entry.name for group in groups for entry in group)
+
     def calls(self) -> Generator[Pass | None, bool | None]:
         """Yields each pass, is sent whether it changed the module, and yields None at the end."""
         for item in self.steps:

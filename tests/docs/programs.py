@@ -48,7 +48,10 @@ _TRAIN = _flags(
     "--envs-per-task 2 --horizon 4 --evaluations 1 --samples 0 --workers in-process --out OUT"
 )
 _TRAIN_PART = _flags("--benchmarks stax/conv-max/forward-b4 --train-op-limit 1000000")
-_CLONE = _flags("--cloning.epochs 1 --cloning.corrections 1 --cloning.correction-epochs 1")
+_CLONE = _flags(
+    "--cloning.epochs 1 --cloning.corrections 1 --cloning.correction-epochs 1 "
+    "--effects.episodes 1 --effects.op-limit 60"
+)
 _NOT_OURS = "it writes the project's own files"
 _TESTED = "its own tests run it"
 

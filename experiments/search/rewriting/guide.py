@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.policies.config import RewriteTrainConfig
+from experiments.policies.evaluator import PolicyEvaluator, likeliest
 from experiments.policies.kind import PolicyInput
-from experiments.policies.player import PolicyEvaluator, likeliest
 from experiments.policies.rewriting import RewritingKind
 from experiments.search.guide import TrainedPolicy
 from experiments.search.rewriting.space import RewriteNode, RewriteSpace

@@ -97,6 +97,19 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
         _config(checkpoint, names, stop_above=0.0)
 
 
+def test_calls_that_change_nothing_may_be_skipped(tmp_path):
+    names = ("convex-optimization/jaxopt-anderson/run",)
+    config = replace(_config("gnn", names), then=("xla-simplify",))
+    (whole,) = evaluate(replace(config, skip_below=0.0), tmp_path).trials
+    (skipping,) = evaluate(config, tmp_path).trials
+    assert whole.method == "GNN, skips below 0, then xla-simplify"
+    assert skipping.method == "GNN, then xla-simplify"
+    assert skipping.outcomes[0].calls < 0.8 * whole.outcomes[0].calls
+    assert skipping.checks[0].problem is None
+    with pytest.raises(ValueError, match="at least 0 and below 1, got 1"):
+        replace(config, skip_below=1.0)
+
+
 def test_all_benchmarks_of_a_split(checkpoint, tmp_path):
     config = _config(checkpoint, (), split="validation", op_limit=60, count="all")
     (trial,) = evaluate(config, tmp_path).trials

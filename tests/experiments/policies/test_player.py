@@ -5,17 +5,25 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.evaluation import Outcome, least_on_the_way
+from experiments.policies.checkpoint import load_policy
 from experiments.policies.config import GNNTrainConfig
-from experiments.policies.kind import PolicyInput
+from experiments.policies.evaluator import PolicyEvaluator
+from experiments.policies.kind import EnvRequest, PolicyInput
 from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.player import (
+    FOLLOWED_HORIZON,
     Episodes,
-    PolicyEvaluator,
+    can_follow,
+    follow,
     play_drawn,
     play_greedily,
     play_samples,
 )
+from experiments.policies.shipped import checkpoint_location
+from hlograph.decisions.benchmarks import resolve_benchmarks
+from hlograph.isolation import FlightRecorder, Quarantine
+from hlograph.transforms.pipelines import pipelines
 from models.actor_critic import ActorCritic
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
@@ -101,6 +109,113 @@ def test_groups_do_not_change_outcomes(play, make_countdown, counting_down):
     names = [str(n) for n in range(2, 9)]
     together = play(make_countdown(5), counting_down, names)
     assert together == [play(make_countdown(5), counting_down, [name])[0] for name in names]
+
+
+@pytest.fixture
+def foreseeing(counting_down):
+    """The same policy, which knows that the useless pass changes nothing."""
+    with torch.no_grad():
+        counting_down.effects.output.weight.fill_(1e-6)
+        counting_down.effects.output.bias.copy_(torch.tensor([5.0, -5.0]))
+    return counting_down
+
+
+def test_actions_that_are_predicted_to_change_nothing_are_not_taken(
+    make_countdown, foreseeing, countdown_kind
+):
+    episodes = Episodes(countdown_kind, foreseeing, make_countdown(12), 2)
+    found = play_greedily(episodes, ["3", "1"])
+    # The useless pass is not called; the one that cannot know of the end is.
+    assert found[0] == Outcome("3", 3, 1, ("countdown",) * 2, calls=3)
+    assert found[1] == Outcome("1", 1, 1, (), calls=1)
+    whole = Episodes(countdown_kind, foreseeing, make_countdown(12), skip_below=0.0)
+    assert play_greedily(whole, ["3"])[0].calls == 4
+
+
+def test_draws_are_repeated_until_an_action_may_change_something(
+    make_countdown, foreseeing, countdown_kind
+):
+    def drawn(skip_below):
+        episodes = Episodes(countdown_kind, foreseeing, make_countdown(40), 1, skip_below)
+        return [play_drawn(episodes, "9", seed=seed) for seed in range(20)]
+
+    assert any(each.calls > len(each.passes) for each in drawn(0.0))
+    foreseen = drawn(0.2)
+    assert all(each.calls <= len(each.passes) + (each.op_count == 1) for each in foreseen)
+    assert any(each.passes for each in foreseen)
+
+
+def test_what_the_policy_saw_is_as_if_the_skipped_action_was_tried(
+    make_countdown, foreseeing, countdown_kind
+):
+    episodes = Episodes(countdown_kind, foreseeing, make_countdown(12))
+    episodes.begin({0: "3"})
+    asked = []
+
+    def useless_first(numbers, seen):
+        asked.append(seen.mask[0].tolist())
+        return [1] if seen.mask[0, 1] else [0]
+
+    seen, actions, _ = episodes.step(useless_first)
+    assert asked == [[True, True, True], [True, False, True]]
+    assert actions == [0]
+    assert seen.mask[0].tolist() == asked[-1]
+    assert seen.context[0, :3].tolist() == [1.0, 0.0, 1.0]
+    assert seen.log_probs[0, 1].exp() == 0.0
+
+
+def test_recency_is_that_of_the_episode(make_countdown, counting_down, countdown_kind):
+    episodes = Episodes(countdown_kind, counting_down, make_countdown(12), 2)
+    episodes.begin({0: "9", 1: "1"})
+    for action in (0, 1, 0):
+        episodes.take(0, action)
+    episodes.take(1, 0)
+    np.testing.assert_array_equal(episodes.recency([0, 1], 2), [[1.0, 0.0], [0.0, 0.0]])
+    episodes.begin({0: "9"})
+    assert not episodes.recency([0], 2).any()
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_policy(checkpoint_location("gnn"))
+
+
+def _episodes(shipped, name, skip_below, horizon=None):
+    kind, policy = shipped
+    request = EnvRequest(
+        resolve_benchmarks([name]), Quarantine(), FlightRecorder(), learns=False, horizon=horizon
+    )
+    return Episodes(kind, policy, kind.env_maker(request), skip_below=skip_below)
+
+
+NAME, PIPELINE = "convex-optimization/jaxopt-anderson/run", pipelines["xla-simplify"]
+
+
+def test_a_pipeline_that_skips_nothing_runs_as_it_does_by_itself(shipped):
+    outcome = play_samples(_episodes(shipped, NAME, 0.0), NAME, 1, seed=0)
+    least, _ = follow(_episodes(shipped, NAME, 0.0, FOLLOWED_HORIZON), outcome, PIPELINE)
+    assert least.passes
+    assert least == least_on_the_way(outcome.replay(), PIPELINE.name)
+
+
+def test_predictions_of_the_shipped_policy_save_calls_and_hardly_instructions(shipped):
+    outcomes = [play_samples(_episodes(shipped, NAME, skip), NAME, 1, seed=0) for skip in (0, 0.2)]
+    ends = [
+        follow(_episodes(shipped, NAME, skip, FOLLOWED_HORIZON), outcome, PIPELINE)[0]
+        for skip, outcome in zip((0, 0.2), outcomes, strict=True)
+    ]
+    whole, skipping = (o.calls + e.calls for o, e in zip(outcomes, ends, strict=True))
+    assert skipping < 0.8 * whole
+    assert ends[1].op_count <= 1.02 * ends[0].op_count
+
+
+def test_a_policy_follows_only_what_it_knows(shipped):
+    kind, policy = shipped
+    outcome = Outcome(NAME, 9, 9, ("dce",), 1)
+    assert can_follow(kind, policy, outcome, PIPELINE)
+    rewritten = Outcome(NAME, 9, 9, ("merge-adds(a)",), 1)
+    assert not can_follow(kind, policy, rewritten, PIPELINE)
+    assert not can_follow(kind, _policy(), outcome, PIPELINE)
 
 
 def _policy() -> ActorCritic:

@@ -22,6 +22,14 @@ Head HeadOf(const In<float, 2>& hidden, const In<float, 1>& hidden_bias, const I
   return {Dense(hidden, hidden_bias), Dense(output, output_bias)};
 }
 
+void Apply(const Head& head, const In<float, 2>& rows, Out<float, 2> out) {
+  nb::gil_scoped_release release;
+  const HeadInput input = {rows.data(), nullptr, Size(rows, 0), Size(rows, 1)};
+  Expect(head.hidden.inputs() <= input.columns, "rows must be as wide as what the head sees");
+  Expect(HasShape(out, input.count, head.output.outputs()), "a result of the wrong shape");
+  ApplyHead(head, input, out.data());
+}
+
 void Evaluate(const Head& policy, const Head& value, const In<float, 2>& rows,
               const In<bool, 2>& mask, float masked, Out<float, 2> log_probs,
               Out<float, 2> values) {
@@ -42,8 +50,10 @@ void Evaluate(const Head& policy, const Head& value, const In<float, 2>& rows,
 }  // namespace
 
 void BindHeads(nb::module_& m) {
-  nb::class_<Head>(m, "Head").def(nb::new_(&HeadOf), nb::arg("hidden"), nb::arg("hidden_bias"),
-                                  nb::arg("output"), nb::arg("output_bias"));
+  nb::class_<Head>(m, "Head")
+      .def(nb::new_(&HeadOf), nb::arg("hidden"), nb::arg("hidden_bias"), nb::arg("output"),
+           nb::arg("output_bias"))
+      .def("apply", &Apply, nb::arg("rows"), nb::arg("out"));
   m.def("evaluate_heads", &Evaluate, nb::arg("policy"), nb::arg("value"), nb::arg("rows"),
         nb::arg("mask"), nb::arg("masked"), nb::arg("log_probs"), nb::arg("values"));
 }

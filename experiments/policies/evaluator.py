@@ -1,0 +1,148 @@
+"""Evaluates a policy in states, and chooses the action that it takes when it does not draw."""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.policies.kind import PolicyInput
+from models.actor_critic import ActorCritic
+from models.rollout import StateTable
+
+STOP_ABOVE = 0.5
+"""Probability of stopping above which a greedy episode ends."""
+SKIP_BELOW = 0.2
+"""Probability that an action changes the state, as the policy predicts, below which it is not
+taken."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Outputs of a policy in N states, with what it saw there; all on the CPU."""
+
+    numbers: list[int]
+    """Numbers of the states in the evaluator's table."""
+    context: Tensor
+    """float32 [N, C]"""
+    mask: Tensor
+    """bool [N, A]"""
+    log_probs: Tensor
+    """float32 [N, A]: log-probabilities of the actions."""
+    value: Tensor
+    """float32 [N]: expected return in scaled reward."""
+
+    def of(self, rows: Sequence[int]) -> "Evaluation":
+        """Returns the outputs in some of the states, by their rows."""
+        if len(rows) == len(self.numbers):
+            return self
+        columns = (self.context, self.mask, self.log_probs, self.value)
+        chosen = (column[list(rows)] for column in columns)
+        return Evaluation([self.numbers[row] for row in rows], *chosen)
+
+
+class PolicyEvaluator:
+    """Evaluates a policy whose parameters do not change.
+
+    Args:
+        policy: The policy, on any device.
+    """
+
+    def __init__(self, policy: ActorCritic) -> None:
+        self.table = StateTable(policy)
+        """States that were evaluated, and their vectors."""
+        self._policy, self._heads = policy, policy.fused_heads()
+        self._effects = None if policy.effects is None else policy.effects.fused()
+        self._device = next(policy.parameters()).device
+
+    @torch.no_grad()
+    def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
+        """Returns the policy's outputs in states. Those not seen before are encoded together."""
+        numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
+        vectors = self.table.vectors(numbers)
+        context, mask = np.stack([s.context for s in states]), np.stack([s.mask for s in states])
+        seen = torch.from_numpy(context), torch.from_numpy(mask)
+        if self._heads is not None:
+            rows = np.concatenate([vectors.numpy(), context], axis=1)
+            log_probs, value = map(torch.from_numpy, self._heads.evaluate(rows, mask))
+        else:
+            log_probs, value = self._policy(vectors, *(part.to(self._device) for part in seen))
+        return Evaluation(numbers, *seen, log_probs.cpu(), value.cpu())
+
+    @property
+    def predicts_effects(self) -> bool:
+        """True if the policy has learned which actions change a state."""
+        return self._policy.effects is not None and self._policy.effects.trained
+
+    @torch.no_grad()
+    def effects(self, seen: Evaluation, recent: np.ndarray) -> np.ndarray:
+        """Returns the probability that each action changes its state, float32 [N, A - 1].
+
+        Args:
+            seen: The states.
+            recent: float32 [N, A - 1]: see ``models.effects.recency``.
+
+        Raises:
+            TypeError: The policy predicts no effects.
+        """
+        if self._policy.effects is None:
+            raise TypeError("expected a policy that knows its actions by name, got one that points")
+        inputs = (self.table.vectors(seen.numbers), seen.context, torch.from_numpy(recent))
+        if self._effects is not None:
+            width = self._policy.effects.inputs
+            rows = np.concatenate([torch.cat(inputs[:2], dim=1).numpy()[:, :width], recent], axis=1)
+            return torch.from_numpy(self._effects.apply(rows)).sigmoid().numpy()
+        logits = self._policy.effects(*(part.to(self._device) for part in inputs))
+        return logits.sigmoid().numpy(force=True)
+
+
+def tried(state: PolicyInput, action: int) -> PolicyInput:
+    """Returns a state as a policy sees it once it tried an action there that changed nothing.
+
+    Args:
+        state: The state, of a policy that knows its actions by name; its context begins with the
+            mask.
+        action: Number of the action.
+    """
+    mask, context = state.mask.copy(), state.context.copy()
+    mask[action] = context[action] = False
+    return replace(state, mask=mask, context=context)
+
+
+def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
+    """Returns the action of a policy that does not draw: int64 [B].
+
+    Whether to stop is decided first, and then which pass to call. An episode ends where stopping
+    is more likely than not: that it is likelier than each of ninety passes alone says little.
+
+    Args:
+        log_probs: float32 [B, A]; the last action is to stop.
+        stop_above: Probability of stopping above which it is chosen.
+    """
+    stops = log_probs[:, -1] > math.log(stop_above)
+    return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
+
+
+def greedy_action(
+    log_probs: Tensor,
+    mask: np.ndarray,
+    taken: Collection[int] = (),
+    stop_above: float = STOP_ABOVE,
+) -> int:
+    """Returns the likeliest action of those that were not taken in this state before.
+
+    Args:
+        log_probs: float32 [A]; the last action is to stop.
+        mask: bool [A], False for actions that are not available.
+        taken: Actions that are not taken again; where no other is left, the episode stops.
+        stop_above: See ``likeliest``.
+    """
+    if taken:
+        fresh = torch.tensor([bool(m) and a not in taken for a, m in enumerate(mask)])
+        if not fresh[:-1].any():
+            return len(log_probs) - 1
+        fresh[-1] = True
+        log_probs = log_probs.where(fresh, -math.inf)
+    return int(likeliest(log_probs[None], stop_above))
