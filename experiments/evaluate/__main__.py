@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
 
-_OP_LIMIT, _COUNT, _STOP_ABOVE, _SKIP_BELOW = 3_000, 36, 0.5, 0.2
+_OP_LIMIT, _COUNT, _STOP_ABOVE, _SKIP_BELOW = 3_000, 36, 0.5, 0.05
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class EvaluateConfig:
     """Settings of `evaluate`."""
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """Path or URL, or the name of one that comes with the project: gnn, gnn-brief, op-counts,
-    sweeps, rewrites or rewrites-cost."""
+    """Path or URL, or the name of one that comes with the project: gnn, op-counts, sweeps,
+    rewrites or rewrites-cost."""
     then: tuple[str, ...] = ()
     """Policies, by name or path, and reference pipelines, such as xla-simplify, that go on, one
     after the other, from what the one before leaves. Policies play as many episodes as the first;

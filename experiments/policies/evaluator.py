@@ -14,7 +14,7 @@ from models.rollout import StateTable
 
 STOP_ABOVE = 0.5
 """Probability of stopping above which a greedy episode ends."""
-SKIP_BELOW = 0.2
+SKIP_BELOW = 0.05
 """Probability that an action changes the state, as the policy predicts, below which it is not
 taken."""
 

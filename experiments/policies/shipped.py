@@ -10,7 +10,6 @@ from hlograph.storage.locations import Location, as_location, is_file, is_url
 FOLDER = Path(__file__).parents[2] / "models" / "shipped"
 _KINDS = {
     ("gnn", "log-drop", 0.02, None): "gnn",
-    ("gnn", "log-drop", 0.1, None): "gnn-brief",
     ("op_counts", "log-drop", 0.02, None): "op-counts",
     ("rewrites", "log-drop", None, None): "rewrites",
     ("rewrites", "log-drop", None, True): "sweeps",

@@ -90,5 +90,5 @@ def test_no_episode_is_refused(module):
 
 
 def test_an_unknown_policy_is_refused(module):
-    with pytest.raises(hlograph.HloError, match="gnn-brief"):
+    with pytest.raises(hlograph.HloError, match="op-counts"):
         play("best", module)

@@ -199,13 +199,13 @@ def test_a_pipeline_that_skips_nothing_runs_as_it_does_by_itself(shipped):
 
 
 def test_predictions_of_the_shipped_policy_save_calls_and_hardly_instructions(shipped):
-    outcomes = [play_samples(_episodes(shipped, NAME, skip), NAME, 1, seed=0) for skip in (0, 0.2)]
+    outcomes = [play_samples(_episodes(shipped, NAME, skip), NAME, 1, seed=0) for skip in (0, 0.05)]
     ends = [
         follow(_episodes(shipped, NAME, skip, FOLLOWED_HORIZON), outcome, PIPELINE)[0]
-        for skip, outcome in zip((0, 0.2), outcomes, strict=True)
+        for skip, outcome in zip((0, 0.05), outcomes, strict=True)
     ]
     whole, skipping = (o.calls + e.calls for o, e in zip(outcomes, ends, strict=True))
-    assert skipping < 0.8 * whole
+    assert skipping < 0.9 * whole
     assert ends[1].op_count <= 1.02 * ends[0].op_count
 
 

@@ -7,7 +7,6 @@ from experiments.policies.shipped import available, kind_of
 
 def test_names_say_what_a_policy_was_trained_for():
     assert kind_of("op_counts", {"reward": "log-drop", "call_cost": 0.02}) == "op-counts"
-    assert kind_of("gnn", {"reward": "log-drop", "call_cost": 0.1}) == "gnn-brief"
     assert kind_of("rewrites", {"reward": "log-drop"}) == "rewrites"
     assert kind_of("rewrites", {"reward": "log-drop", "sweeps": False}) == "rewrites"
     assert kind_of("rewrites", {"reward": "log-drop", "sweeps": True}) == "sweeps"
