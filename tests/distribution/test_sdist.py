@@ -36,7 +36,7 @@ def test_it_has_what_builds_the_wheel(tree: Path):
     native = {file.relative_to(ROOT) for file in (ROOT / "hlograph" / "native").rglob("*.*")}
     assert {name for name in native if not (tree / name).is_file()} == set()
     assert list(carried(tree)) == list(carried())
-    assert len(list((tree / "models" / "shipped").iterdir())) == 8
+    assert len(list((tree / "models" / "shipped").iterdir())) == 7
     trees = "hlograph/profiling/kernel_trees.weights"
     assert (tree / trees).read_bytes() == (ROOT / trees).read_bytes()
 
