@@ -1,5 +1,6 @@
 """A trained policy learns which passes change a module, from episodes of its own."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -94,11 +95,13 @@ def test_a_policy_without_predictions_learns_them_alone(finished, tiny, tmp_path
     assert learned["effects.output.weight"].any()
 
 
-def test_a_finished_run_learns_them_once(finished, capsys):
-    config = replace(tiny_config(out=finished, workers="in-process"), resume=str(finished))
+def test_a_finished_run_learns_them_once(finished, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    config = replace(tiny_config(out=run, workers="in-process"), resume=str(run))
     before = {name: checkpoints(finished)[name].kept() for name in LEARNERS}
     assert train_module.train(config) == 0
     assert "are predicted" not in capsys.readouterr().out
-    for name, checkpoint in checkpoints(finished).items():
+    for name, checkpoint in checkpoints(run).items():
         for key, value in checkpoint.kept().items():
             assert torch.equal(before[name][key], value)
