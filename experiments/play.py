@@ -25,7 +25,7 @@ from pathlib import Path
 
 from experiments.evaluate.evaluation import LeastState, Outcome, least_on_the_way
 from experiments.policies.checkpoint import load_policy
-from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.player import (
     FOLLOWED_HORIZON,

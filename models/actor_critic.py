@@ -85,6 +85,11 @@ class ActorCritic(nn.Module):
         logits = self.policy_head(features[:, : self._policy_inputs])
         return masked_log_probs(logits, mask), self.value_head(features).squeeze(1)
 
+    @property
+    def predicts_effects(self) -> bool:
+        """True if the policy has learned which actions change a state."""
+        return self.effects is not None and self.effects.trained
+
     def load_parameters(self, parameters: Mapping[str, Tensor]) -> None:
         """Loads parameters; without those of the effects, which older policies lack, they forget.
 

@@ -169,7 +169,7 @@ class CloningConfig:
 
 
 @dataclass(frozen=True)
-class EffectsConfig:
+class EffectHeadConfig:
     """Hyper-parameters of the predictions which passes change a module; see `models.effects`."""
 
     episodes: int = 2

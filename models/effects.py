@@ -22,7 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from hlograph.graph.dense import LANES
 from hlograph.graph.heads import Head, HeadWeights
 from models.action_axes import ActionAxis
-from models.config import EffectsConfig
+from models.config import EffectHeadConfig
 
 _CERTAIN = 12.0
 """Logit of an untrained head, by which each action changes the state."""
@@ -66,11 +66,6 @@ class EffectHead(nn.Module):
     def trained(self) -> bool:
         """True if it was trained, or has the parameters of one that was."""
         return bool(self.output.weight.any())
-
-    @property
-    def num_actions(self) -> int:
-        """Number of actions without the one that stops."""
-        return self.output.out_features
 
     def action_axes(self, prefix: str) -> Mapping[str, ActionAxis]:
         """Returns the axes of its parameters along which entries stand for actions.
@@ -163,7 +158,10 @@ class EffectErrors:
 
 
 def fit_effects(
-    head: EffectHead, observed: ObservedEffects, config: EffectsConfig, generator: torch.Generator
+    head: EffectHead,
+    observed: ObservedEffects,
+    config: EffectHeadConfig,
+    generator: torch.Generator,
 ) -> Iterator[float]:
     """Trains a head from new random parameters.
 

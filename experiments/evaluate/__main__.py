@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from experiments.evaluate.run_folder import run_program
-from experiments.policies.config import to_json
+from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, to_json
 from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from experiments.evaluate.study import Study, Trial
     from experiments.policies.checkpoint import Checkpoint
 
-_OP_LIMIT, _COUNT, _STOP_ABOVE, _SKIP_BELOW = 3_000, 36, 0.5, 0.05
+_OP_LIMIT, _COUNT = 3_000, 36
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class EvaluateConfig:
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
-    stop_above: float = _STOP_ABOVE
+    stop_above: float = STOP_ABOVE
     """Probability of stopping above which a greedy episode ends. With less it makes fewer calls,
     and may leave more instructions."""
-    skip_below: float = _SKIP_BELOW
+    skip_below: float = SKIP_BELOW
     """Probability that a pass changes the module, as the policy predicts, below which it is not
     called. With more it makes fewer calls, and may leave more instructions; 0 calls every pass that
     the policy chooses."""
@@ -100,7 +100,7 @@ class EvaluateConfig:
                 f"--beam: expected at least 1 pass call, and no --samples or --then beside it; got "
                 f"{self.beam}, {self.samples} and {self.then}"
             )
-        if self.beam is not None and self.stop_above != _STOP_ABOVE:
+        if self.beam is not None and self.stop_above != STOP_ABOVE:
             raise ValueError(
                 "--stop-above: expected none beside --beam, whose episodes do not stop"
             )

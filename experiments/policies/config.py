@@ -15,7 +15,7 @@ from hlograph.corpus.shipped import CorpusSet
 from models.config import (
     ActionConfig,
     CloningConfig,
-    EffectsConfig,
+    EffectHeadConfig,
     GATConfig,
     HeadsConfig,
     OpCountConfig,
@@ -31,6 +31,12 @@ Workers = Literal["processes", "ray", "in-process"]
 PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning", "tuning_counts"]
 Times = Literal["trees", "rates"]
 Sampling = Literal["uniform", "shortfall"]
+
+STOP_ABOVE = 0.5
+"""Probability of stopping above which a greedy episode ends."""
+SKIP_BELOW = 0.05
+"""Probability that an action changes the state, as the policy predicts, below which it is not
+taken."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,7 @@ class PassTrainConfig(TrainConfig):
     """Encoder of the op-count policy."""
     op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
     """PPO of the op-count policy."""
-    effects: EffectsConfig = field(default_factory=EffectsConfig)
+    effects: EffectHeadConfig = field(default_factory=EffectHeadConfig)
     """Predictions which passes change a module, learned after PPO, so that a policy need not call
     the others."""
     op_counts_corrections: int = 0

@@ -8,15 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.policies.config import STOP_ABOVE
 from experiments.policies.kind import PolicyInput
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
-
-STOP_ABOVE = 0.5
-"""Probability of stopping above which a greedy episode ends."""
-SKIP_BELOW = 0.05
-"""Probability that an action changes the state, as the policy predicts, below which it is not
-taken."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,9 @@ class PolicyEvaluator:
         self.table = StateTable(policy)
         """States that were evaluated, and their vectors."""
         self._policy, self._heads = policy, policy.fused_heads()
-        self._effects = None if policy.effects is None else policy.effects.fused()
+        self._effects = None
+        if policy.effects is not None and policy.predicts_effects:
+            self._effects = policy.effects.fused()
         self._device = next(policy.parameters()).device
 
     @torch.no_grad()
@@ -70,11 +67,6 @@ class PolicyEvaluator:
         else:
             log_probs, value = self._policy(vectors, *(part.to(self._device) for part in seen))
         return Evaluation(numbers, *seen, log_probs.cpu(), value.cpu())
-
-    @property
-    def predicts_effects(self) -> bool:
-        """True if the policy has learned which actions change a state."""
-        return self._policy.effects is not None and self._policy.effects.trained
 
     @torch.no_grad()
     def effects(self, seen: Evaluation, recent: np.ndarray) -> np.ndarray:
@@ -143,8 +135,8 @@ def greedy_action(
     values, stop = log_probs.numpy(), len(mask) - 1
     if taken:
         fresh = np.array([bool(m) and a not in taken for a, m in enumerate(mask)])
-        if not fresh[:-1].any():
+        if not fresh[:stop].any():
             return stop
+        fresh[stop] = True
         values = np.where(fresh, values, -math.inf)
-        values[stop] = log_probs[stop]
     return stop if values[stop] > math.log(stop_above) else int(values[:-1].argmax())

@@ -32,7 +32,7 @@ from hlograph.graph.vocabulary import OPCODES
 from hlograph.isolation import FlightRecorder, Quarantine
 from hlograph.module import Module, take_step
 from models.actor_critic import ActorCritic
-from models.config import CloningConfig, EffectsConfig, PPOConfig
+from models.config import CloningConfig, EffectHeadConfig, PPOConfig
 from models.gat import GATEncoder
 from models.graph_view import GraphSchema
 from models.op_count_mlp import OpCountEncoder
@@ -190,7 +190,7 @@ class PolicyKind(ABC, Generic[C]):
         return getattr(self.config, "cloning", None)
 
     @property
-    def effects(self) -> EffectsConfig | None:
+    def effects(self) -> EffectHeadConfig | None:
         """Settings of the predictions which actions change a state; None if it learns none."""
         return None
 

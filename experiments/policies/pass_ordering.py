@@ -19,7 +19,7 @@ from experiments.policies.config import (
 )
 from experiments.policies.kind import STOP, EnvRequest, MakeEnv, PolicyInput, PolicyKind
 from hlograph.decisions.memory import Memory
-from models.config import CloningConfig, EffectsConfig, PPOConfig
+from models.config import CloningConfig, EffectHeadConfig, PPOConfig
 
 # All policies of a run have the same settings; other settings begin another memory.
 _shared_memory = lru_cache(maxsize=1)(Memory)
@@ -113,7 +113,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
         return encode(observation, info)
 
     @property
-    def effects(self) -> EffectsConfig:
+    def effects(self) -> EffectHeadConfig:
         """Settings of the predictions which passes change a module."""
         return self.config.effects
 

@@ -17,14 +17,8 @@ import torch
 from torch import Tensor
 
 from experiments.evaluate.evaluation import LeastState, Outcome
-from experiments.policies.evaluator import (
-    SKIP_BELOW,
-    STOP_ABOVE,
-    Evaluation,
-    PolicyEvaluator,
-    greedy_action,
-    tried,
-)
+from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.evaluator import Evaluation, PolicyEvaluator, greedy_action, tried
 from experiments.policies.kind import (
     STOP,
     MakeEnv,
@@ -102,7 +96,7 @@ class Episodes:
     ) -> None:
         self.kind, self.envs = kind, [make_env() for _ in range(num_envs)]
         self._evaluator = PolicyEvaluator(policy)
-        self._skip_below = skip_below if self._evaluator.predicts_effects else 0.0
+        self._skip_below = skip_below if policy.predicts_effects else 0.0
         self.table = self._evaluator.table
         """States that were evaluated."""
         self.running: dict[int, PolicyInput] = {}
@@ -340,8 +334,8 @@ def can_follow(kind: PolicyKind, policy: ActorCritic, before: Outcome, pipeline:
         before: Outcome from which the pipeline goes on; other policies may have taken part.
         pipeline: The pipeline.
     """
-    predicts = policy.effects is not None and policy.effects.trained
-    return predicts and pipeline.passes.union(before.passes) <= set(kind.outputs)
+    names = pipeline.passes.union(before.passes)
+    return policy.predicts_effects and names <= set(kind.outputs)
 
 
 def follow(episodes: Episodes, before: Outcome, pipeline: Pipeline) -> tuple[LeastState, float]:

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 
 import hlograph
-from experiments.policies.config import PolicyName
-from experiments.policies.evaluator import SKIP_BELOW
-from experiments.policies.kind import STOP, PolicyKind
+from experiments.policies.config import SKIP_BELOW, PolicyName
+from experiments.policies.kind import STOP, MakeEnv, PolicyKind
 from experiments.policies.player import (
     FOLLOWED_HORIZON,
     Choose,
@@ -28,7 +27,7 @@ from experiments.policies.player import (
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
-from models.config import EffectsConfig
+from models.config import EffectHeadConfig
 from models.effects import (
     EffectErrors,
     EffectHead,
@@ -42,9 +41,24 @@ FOLLOWER = "xla-simplify"
 
 
 class ObservedEpisodes(Episodes):
-    """Episodes that skip no action, and keep what each action did."""
+    """Episodes that skip no action, and keep what each action did.
 
-    observed: list[ObservedEffects]
+    Args:
+        observed: Receives what actions did, step by step.
+        kind: This and what follows: see ``Episodes``.
+        policy: See there.
+        make_env: See there.
+    """
+
+    def __init__(
+        self,
+        observed: list[ObservedEffects],
+        kind: PolicyKind,
+        policy: ActorCritic,
+        make_env: MakeEnv,
+    ) -> None:
+        super().__init__(kind, policy, make_env, skip_below=0.0)
+        self._observed = observed
 
     def step(self, choose: Choose) -> JointStep:
         """Takes an action in each running episode; see ``Episodes.step``."""
@@ -54,7 +68,7 @@ class ObservedEpisodes(Episodes):
         actions = np.array(joint.actions)
         rows = np.flatnonzero(actions != stop)
         changed = np.array([after.info["changed"] for after in joint.after.values()], bool)
-        self.observed.append(
+        self._observed.append(
             ObservedEffects(
                 encoded=self.table.vectors(joint.seen.numbers).numpy(force=True)[rows],
                 context=joint.seen.context.numpy()[rows],
@@ -86,9 +100,8 @@ class ObserveEffects(Task):
         ]
         observed: list[ObservedEffects] = []
         policy_plays, pipeline_plays = (
-            ObservedEpisodes(kind, policy, make_env, skip_below=0.0) for make_env in makers
+            ObservedEpisodes(observed, kind, policy, make_env) for make_env in makers
         )
-        policy_plays.observed = pipeline_plays.observed = observed
         with closing(policy_plays), closing(pipeline_plays):
             for benchmark in self.benchmarks:
                 for number in range(self.episodes):
@@ -141,7 +154,7 @@ def learn_effects(
     kind: PolicyKind,
     policy: ActorCritic,
     train: Sequence[str],
-    config: EffectsConfig,
+    config: EffectHeadConfig,
 ) -> Iterator[float]:
     """Trains the predictions of a policy, which stays as it is otherwise.
 

@@ -25,6 +25,7 @@ from experiments.workers.collecting import EPISODE_WEIGHT, Shortfalls
 from experiments.workers.run_events import phase_bar
 from experiments.workers.task_runner import TaskRunner
 from hlograph.errors import HloError
+from models.actor_critic import ActorCritic
 from models.cloning import clone_behaviour
 from models.config import CloningConfig
 from models.ppo import PPO
@@ -178,10 +179,10 @@ class Training:
         same, and with it the choice of the policy that is kept.
         """
         kind, config, policy = self._kind, self._kind.effects, self._ppo.policy
-        kept = copy.deepcopy(policy).cpu()
-        if self._best is not None:
-            kept.load_parameters(self._best.policy)
-        if config is None or not config.episodes or kept.effects is None or kept.effects.trained:
+        if config is None or not config.episodes:
+            return
+        kept = self._kept().cpu()
+        if kept.predicts_effects:
             return
         train = self._splits.train
         if not self._config.benchmarks:
@@ -283,15 +284,19 @@ class Training:
 
     def _test_kept(self) -> list[Outcome]:
         """Plays the test benchmarks with the kept policy, and logs the ratios."""
-        policy = self._ppo.policy
-        if self._best is not None:
-            policy = copy.deepcopy(policy)
-            policy.load_parameters(self._best.policy)
-            print(f"{self._kind.name}: validation chose the policy after {self._best.steps} steps")
         name = self._kind.name
-        outcomes = self._runner.play(name, policy, self._splits.test, f"{name}: test")
+        if self._best is not None:
+            print(f"{name}: validation chose the policy after {self._best.steps} steps")
+        outcomes = self._runner.play(name, self._kept(), self._splits.test, f"{name}: test")
         self._log.test(outcomes, self._steps, flat_settings(to_json(self._config)))
         return outcomes
+
+    def _kept(self) -> ActorCritic:
+        """Returns a copy of the policy that did best, or of the present one if none was chosen."""
+        policy = copy.deepcopy(self._ppo.policy)
+        if self._best is not None:
+            policy.load_parameters(self._best.policy)
+        return policy
 
     def _take(self) -> Checkpoint:
         return Checkpoint.take(

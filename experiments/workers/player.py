@@ -10,8 +10,7 @@ from experiments.evaluate.benchmarks import ALL_REFERENCES, Reference
 from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
-from experiments.policies.config import PassTrainConfig, Workers
-from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, PassTrainConfig, Workers
 from experiments.policies.kind import PolicyKind
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.tasks import FollowByPipeline, MeasureReferences, PlaySamples

@@ -11,8 +11,7 @@ import hlograph
 from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
 from experiments.evaluate.evaluation import Check, Outcome, followed, least_on_the_way
-from experiments.policies.config import PolicyName
-from experiments.policies.evaluator import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, PolicyName
 from experiments.policies.player import (
     FOLLOWED_HORIZON,
     Episodes,

@@ -11,7 +11,7 @@ from experiments.policies.config import GNNTrainConfig, RewriteTrainConfig
 from experiments.train.command_line import GNN_PRESETS, REWRITE_PRESETS
 from hlograph import corpus
 from hlograph.storage.checked_file import read_checked_json
-from models.config import ActionConfig, CloningConfig, EffectsConfig, GATConfig
+from models.config import ActionConfig, CloningConfig, EffectHeadConfig, GATConfig
 
 LEARNERS = ("gnn", "op_counts")
 # Named, for a policy that has hardly learned hangs on how many there are: this one rewrites.
@@ -38,7 +38,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         evaluations=2,
         validation_count=1,
         cloning=CloningConfig(epochs=1, corrections=1, correction_epochs=1),
-        effects=EffectsConfig(epochs=4, minibatch=16),
+        effects=EffectHeadConfig(epochs=4, minibatch=16),
         checkpoint_every=1,
         samples=1,
         threads=1,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models.actor_critic import ActorCritic
-from models.config import EffectsConfig, HeadsConfig, OpCountConfig
+from models.config import EffectHeadConfig, HeadsConfig, OpCountConfig
 from models.effects import (
     EffectHead,
     ObservedEffects,
@@ -38,7 +38,7 @@ def _head() -> EffectHead:
 
 def _fitted(seed: int = 0) -> tuple[EffectHead, list[float]]:
     head = _head()
-    config = EffectsConfig(epochs=10, minibatch=64, learning_rate=1e-2, weight_decay=0.0)
+    config = EffectHeadConfig(epochs=10, minibatch=64, learning_rate=1e-2, weight_decay=0.0)
     losses = fit_effects(head, _observed(4_000, 1), config, torch.Generator().manual_seed(seed))
     return head, list(losses)
 
