@@ -23,17 +23,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from experiments.evaluate.evaluation import LeastState, Outcome, least_on_the_way
+from experiments.evaluate.evaluation import least_on_the_way
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
 from experiments.policies.kind import EnvRequest, PolicyKind
-from experiments.policies.player import (
-    FOLLOWED_HORIZON,
-    Episodes,
-    can_follow,
-    follow,
-    play_samples,
-)
+from experiments.policies.player import Episodes, play_samples
 from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.benchmarks import NamedModule
 from hlograph.execution import lock
@@ -107,16 +101,16 @@ def play(
     if samples < 1:
         raise ValueError(f"expected at least 1 episode, got samples={samples}")
     names = [policy] if isinstance(policy, str | Path) else list(policy)
-    parts = [name if name in pipelines else _loaded(str(name)) for name in names]
+    parts = [str(name) if name in pipelines else _loaded(str(name)) for name in names]
     module = source if isinstance(source, Module) else Module.read(source)
     played = Played(module.clone(), module.op_count, module.op_count, (), 0)
-    last: _Turn | None = None
     for part in parts:
+        before = played.module.clone()
         if isinstance(part, tuple):
-            last = _Turn(*part, played.module.clone(), len(played.passes), skip_below)
-            best = last.best(samples, seed, stop_above, seconds)
+            with closing(_episodes(*part, before, skip_below)) as episodes:
+                best = play_samples(episodes, _NAME, samples, seed, stop_above, seconds)
         else:
-            best = _by_pipeline(str(part), played, last)
+            best = least_on_the_way(before, part)
         for name in best.passes:
             take_step(played.module, name)
         steps, calls = (*played.passes, *best.passes), played.calls + best.calls
@@ -134,47 +128,14 @@ def _loaded(policy: str) -> tuple[PolicyKind, ActorCritic]:
     return kind, network.eval()
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """A policy, and where it begins."""
-
-    kind: PolicyKind
-    network: ActorCritic
-    module: Module
-    steps: int
-    """Number of steps before it."""
-    skip_below: float
-
-    def best(self, samples: int, seed: int, stop_above: float, seconds: float | None) -> LeastState:
-        """Returns the best of several episodes."""
-        best = play_samples(self.episodes(), _NAME, samples, seed, stop_above, seconds)
-        return LeastState(best.passes, best.op_count, best.calls)
-
-    def episodes(self, horizon: int | None = None) -> Episodes:
-        """Returns episodes on the module; see ``EnvRequest`` for the horizon."""
-        benchmarks = [NamedModule(_NAME, lambda: self.module)]
-        request = EnvRequest(
-            benchmarks, Quarantine(), FlightRecorder(), learns=False, horizon=horizon
-        )
-        make_env = self.kind.env_maker(request)
-        return Episodes(self.kind, self.network, make_env, skip_below=self.skip_below)
-
-
-def _by_pipeline(name: str, played: Played, last: _Turn | None) -> LeastState:
-    """Returns the smallest module on the way of a reference pipeline.
-
-    Args:
-        name: Name of the pipeline.
-        played: Result so far, from which it goes on.
-        last: The policy before it, if any, which may predict that passes change nothing.
-    """
-    pipeline = pipelines[name]
-    if last is not None:
-        passes = played.passes[last.steps :]
-        before = Outcome(_NAME, last.module.op_count, played.op_count, passes, 0)
-        if can_follow(last.kind, last.network, before, pipeline):
-            return follow(last.episodes(FOLLOWED_HORIZON), before, pipeline)[0]
-    return least_on_the_way(played.module.clone(), name)
+def _episodes(
+    kind: PolicyKind, network: ActorCritic, module: Module, skip_below: float
+) -> Episodes:
+    """Returns episodes of a policy on a module."""
+    request = EnvRequest(
+        [NamedModule(_NAME, lambda: module)], Quarantine(), FlightRecorder(), learns=False
+    )
+    return Episodes(kind, network, kind.env_maker(request), skip_below=skip_below)
 
 
 def policy(checkpoint: str, program: Program, numerics: Numerics) -> Method:

@@ -16,18 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.evaluate.evaluation import LeastState, Outcome
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
 from experiments.policies.evaluator import Evaluation, PolicyEvaluator, greedy_action, tried
-from experiments.policies.kind import (
-    STOP,
-    MakeEnv,
-    PlayedEpisode,
-    PolicyInput,
-    PolicyKind,
-    least_state,
-)
-from hlograph.transforms.pipelines import Pipeline
+from experiments.policies.kind import MakeEnv, PlayedEpisode, PolicyInput, PolicyKind
 from models.actor_critic import ActorCritic, sample
 from models.effects import recency
 
@@ -319,64 +311,6 @@ def play_drawn(
     deadline = _deadline(seconds, clock)
     ((outcome,), _) = _played(episodes, [benchmark], draws, STOP_ABOVE, deadline, clock)
     return outcome
-
-
-FOLLOWED_HORIZON = 1_000
-"""Steps of an episode that are enough for a policy's own and a reference pipeline after them."""
-
-
-def can_follow(kind: PolicyKind, policy: ActorCritic, before: Outcome, pipeline: Pipeline) -> bool:
-    """Returns True if a policy predicts which passes of a pipeline change a module.
-
-    Args:
-        kind: Its kind.
-        policy: The policy.
-        before: Outcome from which the pipeline goes on; other policies may have taken part.
-        pipeline: The pipeline.
-    """
-    names = pipeline.passes.union(before.passes)
-    return policy.predicts_effects and names <= set(kind.outputs)
-
-
-def follow(episodes: Episodes, before: Outcome, pipeline: Pipeline) -> tuple[LeastState, float]:
-    """Goes on by a reference pipeline from where an outcome of a policy ends.
-
-    Passes that are masked or that the policy predicts to change nothing are not called. What the
-    policy has removed, a pipeline may bring back: of the states on its way the smallest is taken.
-
-    Args:
-        episodes: Environments with `FOLLOWED_HORIZON`, of which one is used.
-        before: Outcome of the policy.
-        pipeline: The pipeline, of passes that the policy knows.
-
-    Returns:
-        The smallest state on its way, and its seconds.
-    """
-    action_of = {name: action for action, name in enumerate(episodes.kind.outputs)}
-    episodes.running.clear()
-    info = episodes.begin({0: before.benchmark})[0]
-    for name in before.passes:
-        info = episodes.take(0, action_of[name]).info
-    played = PlayedEpisode(before.benchmark, [info["size"]])
-    calls = pipeline.calls()
-    changed: bool | None = None
-
-    def choose(_: Sequence[int], seen: Evaluation) -> list[int]:
-        nonlocal changed
-        entry = calls.send(changed)
-        while entry is not None and not seen.mask[0, action_of[entry.name]]:
-            entry = calls.send(False)
-        changed = False  # also if the policy predicts so
-        return [action_of[STOP] if entry is None else action_of[entry.name]]
-
-    begun = time.perf_counter()
-    while episodes.running:
-        after = episodes.step(choose).after[0]
-        played.record(after.info)
-        changed = bool(after.info["changed"])
-    seconds = time.perf_counter() - begun
-    least = least_state(played)
-    return LeastState(least.passes, least.op_count, least.calls), seconds
 
 
 def _played(

@@ -13,19 +13,14 @@ import numpy as np
 import torch
 
 import hlograph
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import SKIP_BELOW, PolicyName
+from experiments.policies.evaluator import Evaluation
 from experiments.policies.kind import STOP, MakeEnv, PolicyKind
-from experiments.policies.player import (
-    FOLLOWED_HORIZON,
-    Choose,
-    Episodes,
-    JointStep,
-    follow,
-    play_drawn,
-    play_greedily,
-)
+from experiments.policies.player import Choose, Episodes, JointStep, play_drawn, play_greedily
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
+from hlograph.transforms.pipelines import Pipeline
 from models.actor_critic import ActorCritic
 from models.config import EffectHeadConfig
 from models.effects import (
@@ -38,6 +33,9 @@ from models.effects import (
 
 FOLLOWER = "xla-simplify"
 """Pipeline that goes on from the episodes."""
+
+_FOLLOWED_HORIZON = 1_000
+"""Steps that are enough for an episode and the pipeline after it."""
 
 
 class ObservedEpisodes(Episodes):
@@ -96,7 +94,7 @@ class ObserveEffects(Task):
         pipeline = hlograph.pipelines[FOLLOWER]
         makers = [
             worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False, horizon=horizon)
-            for horizon in (None, FOLLOWED_HORIZON)
+            for horizon in (None, _FOLLOWED_HORIZON)
         ]
         observed: list[ObservedEffects] = []
         policy_plays, pipeline_plays = (
@@ -110,8 +108,35 @@ class ObserveEffects(Task):
                     else:
                         (outcome,) = play_greedily(policy_plays, [benchmark])
                     if pipeline.passes <= set(kind.outputs):
-                        follow(pipeline_plays, outcome, pipeline)
+                        _follow(pipeline_plays, outcome, pipeline)
         return ObservedEffects.joined(observed)
+
+
+def _follow(episodes: Episodes, before: Outcome, pipeline: Pipeline) -> None:
+    """Goes on by a reference pipeline from where an outcome of the policy ends.
+
+    Args:
+        episodes: Environments with `_FOLLOWED_HORIZON`, of which one is used.
+        before: Outcome of the policy.
+        pipeline: The pipeline, of passes that the policy knows. Those that are masked are not
+            called.
+    """
+    action_of = {name: action for action, name in enumerate(episodes.kind.outputs)}
+    episodes.running.clear()
+    episodes.begin({0: before.benchmark})
+    for name in before.passes:
+        episodes.take(0, action_of[name])
+    calls = pipeline.calls()
+    changed: bool | None = None
+
+    def choose(_: Sequence[int], seen: Evaluation) -> list[int]:
+        entry = calls.send(changed)
+        while entry is not None and not seen.mask[0, action_of[entry.name]]:
+            entry = calls.send(False)
+        return [action_of[STOP] if entry is None else action_of[entry.name]]
+
+    while episodes.running:
+        changed = bool(episodes.step(choose).after[0].info["changed"])
 
 
 def observe(

@@ -112,17 +112,7 @@ class Player:
         Raises:
             WorkerLostError: A benchmark cost its worker, and losses are not kept.
         """
-        parameters = parameters_of(self.policy)
-        tasks = [
-            FollowByPipeline(
-                kind=self.kind.name,
-                parameters=parameters,
-                before=outcome,
-                pipeline=pipeline,
-                skip_below=self.skip_below,
-            )
-            for outcome in before.outcomes
-        ]
+        tasks = [FollowByPipeline(outcome, pipeline) for outcome in before.outcomes]
         names = [outcome.benchmark for outcome in before.outcomes]
         method = f"{before.method}, then {pipeline}"
         done = self._done(tasks, names, method, keep_losses, before)

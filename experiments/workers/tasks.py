@@ -12,14 +12,7 @@ from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
 from experiments.evaluate.evaluation import Check, Outcome, followed, least_on_the_way
 from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, PolicyName
-from experiments.policies.player import (
-    FOLLOWED_HORIZON,
-    Episodes,
-    can_follow,
-    follow,
-    play_greedily,
-    play_samples,
-)
+from experiments.policies.player import Episodes, play_greedily, play_samples
 from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from hlograph.decisions.benchmarks import NamedModule
@@ -125,35 +118,17 @@ class PlaySamples(Task):
 class FollowByPipeline(Task):
     """Runs a reference pipeline from where an outcome ends; keeps the smallest on the way."""
 
-    kind: PolicyName
-    parameters: Parameters
     before: Outcome
     pipeline: str
-    skip_below: float = SKIP_BELOW
-    """See ``experiments.policies.player.Episodes``."""
 
     def do(self, worker: RolloutWorker) -> tuple[Outcome, float]:
         """Returns the outcome of both, and calls and seconds of the pipeline alone."""
-        before, pipeline = self.before, hlograph.pipelines[self.pipeline]
-        kind, policy = worker.policy(self.kind, self.parameters)
-        if self.skip_below and can_follow(kind, policy, before, pipeline):
-            make_env = worker.env_maker(
-                kind,
-                [before.benchmark],
-                self.quarantine,
-                fresh=True,
-                learns=False,
-                horizon=FOLLOWED_HORIZON,
-            )
-            with closing(Episodes(kind, policy, make_env, 1, self.skip_below)) as episodes:
-                least, seconds = follow(episodes, before, pipeline)
-            return followed(before, least), seconds
-        note = f"{self.pipeline} after a policy, on {before.benchmark}".encode()
+        note = f"{self.pipeline} after a policy, on {self.before.benchmark}".encode()
         worker.recorder.begin(note, worker.config.check_seconds)
-        module = before.replay()
+        module = self.before.replay()
         begun = time.perf_counter()
         least = least_on_the_way(module, self.pipeline)
-        return followed(before, least), time.perf_counter() - begun
+        return followed(self.before, least), time.perf_counter() - begun
 
 
 @dataclass(frozen=True)
