@@ -92,6 +92,7 @@ class ObserveEffects(Task):
         """Plays one greedy episode on each benchmark, and others that draw their actions."""
         kind, policy = worker.policy(self.kind, self.parameters)
         pipeline = hlograph.pipelines[FOLLOWER]
+        follows = pipeline.passes <= set(kind.outputs)
         makers = [
             worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False, horizon=horizon)
             for horizon in (None, _FOLLOWED_HORIZON)
@@ -107,7 +108,7 @@ class ObserveEffects(Task):
                         outcome = play_drawn(policy_plays, benchmark, self.seed + number)
                     else:
                         (outcome,) = play_greedily(policy_plays, [benchmark])
-                    if pipeline.passes <= set(kind.outputs):
+                    if follows:
                         _follow(pipeline_plays, outcome, pipeline)
         return ObservedEffects.joined(observed)
 

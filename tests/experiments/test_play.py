@@ -3,6 +3,7 @@
 import pytest
 
 import hlograph
+from experiments.evaluate.evaluation import least_on_the_way
 from experiments.play import play
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.rewriting import RewritingKind
@@ -59,6 +60,10 @@ def test_a_pipeline_goes_on_from_a_policy():
     assert both.passes[: len(first.passes)] == first.passes
     assert both.op_count == both.module.op_count <= first.op_count
     assert len(both.passes) - len(first.passes) <= both.calls - first.calls
+    # All of its passes are called, whatever the policy foresees.
+    least = least_on_the_way(first.module.clone(), "xla-simplify")
+    assert both.passes[len(first.passes) :] == least.passes
+    assert both.calls == first.calls + least.calls
     whole = play(["gnn", "xla-simplify"], module, skip_below=0.0)
     assert both.calls < whole.calls
     assert both.module.equivalent_to(module)
