@@ -81,7 +81,7 @@ def play(
         policy: Name of a policy that comes with the project, such as ``"gnn"``, or the path or URL
             of a checkpoint. Of several, each goes on from the smallest module of the one before:
             ``("gnn", "sweeps")`` orders passes first, and then rewrites. A reference pipeline may
-            be among them: ``("gnn", "xla-simplify")`` goes on with a fixed order, of which the
+            be among them: ``("gnn", "hlograph-simplify")`` goes on with a fixed order, of which the
             smallest module on its way is taken.
         source: A module, or what ``hlograph.Module.read`` makes one of: a lowered JAX function, a
             file, text.

@@ -16,7 +16,7 @@ from hlograph.storage.locations import absolute, as_location, is_file, is_url
 
 REFERENCES = ("xla-cpu", "xla-simplify")
 """Reference pipelines whose op counts the corpus has."""
-ALL_REFERENCES = (*REFERENCES, "xla-cpu-unexpanded")
+ALL_REFERENCES = (*REFERENCES, "xla-cpu-unexpanded", "hlograph-simplify")
 """Reference pipelines that results are compared with when there is time to run them."""
 
 

@@ -30,7 +30,7 @@ from experiments.paper.training_settings import (
 )
 from experiments.policies.config import GNNTrainConfig, PolicyName, to_json
 from experiments.policies.kind import policy_kind
-from experiments.train.demonstrations import recorded_orders
+from experiments.train.demonstrations import IMITATED
 from experiments.train.final_tables import Splits
 from experiments.train.loop import Training
 from experiments.workers.player import all_references
@@ -174,15 +174,14 @@ def ablations(config: AblationsConfig, folder: Path) -> Study:
 def learning_note(config: AblationsConfig) -> str:
     """Returns a note on what the policies learned from."""
     train = training_benchmarks((), config.train_op_limit, config.corpus_set)
-    imitated = len(recorded_orders(train)) if config.cloning_epochs else 0
     then = (
         f"then learned from {config.steps:,} pass calls of their own (PPO)"
         if config.steps
         else "learned from no pass calls of their own"
     )
     return (
-        f"All policies first imitated the orders that searches found on {imitated} training "
-        f"benchmarks (datasets/best_known.csv), {config.cloning_epochs} times each, and {then}; "
+        f"All policies first imitated the orders of {IMITATED} on {len(train)} training "
+        f"benchmarks, {config.cloning_epochs} times each, and {then}; "
         "they were played greedily."
     )
 

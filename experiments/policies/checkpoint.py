@@ -71,7 +71,7 @@ class Checkpoint:
     steps: int
     """Steps done."""
     imitated: int | None
-    """Number of searched orders that the policy imitated; None if imitation is not done yet."""
+    """Number of benchmarks on which it imitated; None if imitation is not done yet."""
     quarantine: tuple[tuple[str, str], ...]
     """Pairs of a state and a pass, or of a benchmark and a rewrite, that are no longer tried."""
     best: Best | None = None
@@ -303,7 +303,7 @@ def training_cost(checkpoint: Checkpoint) -> str:
     """
     kept = checkpoint.steps if checkpoint.best is None else checkpoint.best.steps
     kind, label = KINDS[checkpoint.kind].kind_class(), KINDS[checkpoint.kind].label
-    imitated = f"imitating {checkpoint.imitated or 0:,} searched {kind.imitates}, "
+    imitated = f"imitating {checkpoint.imitated or 0:,} {kind.imitates}, "
     return (
         f"{label}, seed {checkpoint.config['seed']}: trained on {checkpoint.steps:,} "
         f"{kind.step_noun}, kept after {kept:,}, {imitated if kind.imitates else ''}"

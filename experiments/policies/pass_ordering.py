@@ -104,7 +104,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
 
     @property
     def cloning(self) -> CloningConfig:
-        """Settings of the imitation of searched orders."""
+        """Settings of the imitation of orders of passes."""
         cloning, corrections = self.config.cloning, self.config.op_counts_corrections
         return cloning if self.name == "gnn" else replace(cloning, corrections=corrections)
 

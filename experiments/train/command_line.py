@@ -49,7 +49,7 @@ OP_COUNT_PRESETS: dict[str, PassTrainConfig] = {
 # of the optimizer as with half the environments.
 _LARGE = {
     "num_envs": 64,
-    "gat_ppo": PPOConfig(epochs=1, minibatches=8, whole_episodes=True),
+    "gat_ppo": replace(GNNTrainConfig().gat_ppo, epochs=1, minibatches=8, whole_episodes=True),
     "op_counts_ppo": PPOConfig(minibatches=8),
 }
 GNN_PRESETS: dict[str, GNNTrainConfig] = {

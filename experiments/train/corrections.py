@@ -1,7 +1,7 @@
 """Corrects a policy in the states that it leads to itself, before reinforcement learning.
 
 A policy that imitates orders of passes has never seen the states that its own mistakes lead to.
-Here it plays, and each state is recorded with the pass that the recorded order would need there
+Here it plays, and each state is recorded with the pass that the imitated order would need there
 (DAgger: Ross, Gordon and Bagnell 2011, "A Reduction of Imitation Learning and Structured Prediction
 to No-Regret Online Learning").
 """
@@ -17,7 +17,7 @@ from experiments.search.guide import Guide, NodeView, TrainedPolicy
 from experiments.search.orders import continuation, needed
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.task import worker_space
-from experiments.train.demonstrations import demonstrate, recorded_orders
+from experiments.train.demonstrations import IMITATED, demonstrate, pipeline_orders
 from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker, Task
@@ -96,5 +96,5 @@ def correct(
     )
 
 
-ORDERS = Teacher("searched orders", recorded_orders, demonstrate, correct)
-"""Shows the orders of passes that searches found."""
+ORDERS = Teacher(f"the orders of {IMITATED}", pipeline_orders, demonstrate, correct)
+"""Shows the orders of a reference pipeline."""

@@ -24,10 +24,11 @@ from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic
 
 
-def recorded_decisions(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def recorded_decisions(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Returns the decisions of the fastest measured plan, by benchmark.
 
     Args:
+        runner: Not used; see ``Teacher``.
         benchmarks: Names. Those about which nothing is recorded are left out.
     """
     return {name: best.decisions for name, best in best_decisions.current(benchmarks).items()}

@@ -1,4 +1,4 @@
-"""Experience to imitate, from the pass orders that searches found on the training benchmarks."""
+"""Experience to imitate, from the order that a reference pipeline takes on the benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.rewards import Reward, resolve_reward
-from experiments.evaluate import best_known
+from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
@@ -15,25 +15,39 @@ from experiments.search.space import PassNode
 from experiments.search.task import worker_space
 from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
+from experiments.workers.tasks import FollowByPipeline
 from experiments.workers.worker import RolloutWorker, Task
 
+IMITATED = "hlograph-simplify"
+"""Pipeline whose orders policies imitate."""
 
-def recorded_orders(benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the best pass order that a search has found, by benchmark.
+
+def pipeline_orders(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Returns the passes of ``IMITATED`` that change each benchmark, up to its least op count.
+
+    Orders of one pipeline have the same passes follow each other everywhere, so that they are
+    learned soon. Orders that a search found for each benchmark alone are shorter, and lead to
+    policies that leave more (docs/negative-results.md).
 
     Args:
-        benchmarks: Names. Those for which no order is recorded are left out.
+        runner: Runs the pipeline.
+        benchmarks: Names. Those that the pipeline makes no smaller are left out.
     """
-    best = best_known.current()
-    return {name: best[name].passes for name in benchmarks if name in best}
+
+    def task(benchmark: str) -> Task:
+        return FollowByPipeline(before=Outcome(benchmark, 0, 0, (), 0), pipeline=IMITATED)
+
+    results = runner.measured(benchmarks, task, "orders to imitate")
+    orders = {name: outcome.passes for name, (outcome, _) in results.items()}
+    return {name: passes for name, passes in orders.items() if passes}
 
 
 @dataclass(frozen=True)
 class Demonstrate(Task):
-    """Follows the orders that a search found, and records what is to be imitated.
+    """Follows orders of passes, and records what is to be imitated.
 
     A policy that plays tries some passes without effect before it finds the right one, and its
-    mask shows that. A searched order has no such tries. So each state is recorded several times,
+    mask shows that. An order to imitate has no such tries. So each state is recorded several times,
     with a random part masked of the passes that a few tries found to change nothing.
     """
 

@@ -129,17 +129,17 @@ class Training:
         return self._test_kept()
 
     def _imitate(self) -> None:
-        """Learns from what searches found on the training benchmarks, if anything."""
+        """Learns from what its teacher shows on the training benchmarks, if anything."""
         kind, cloning = self._kind, self._kind.cloning
         self._imitated = 0
         if kind.imitates is None or cloning is None or not cloning.epochs:
             return
         teacher: Teacher = resolve_name(TEACHERS[kind.imitates])
-        recorded = teacher.recorded(self._splits.train)
+        recorded = teacher.recorded(self._runner, self._splits.train)
         self._imitated = len(recorded)
         if not recorded:
             return
-        print(f"{kind.name}: imitates {teacher.noun} of {len(recorded)} benchmarks")
+        print(f"{kind.name}: imitates {teacher.noun} on {len(recorded)} benchmarks")
         shown = teacher.demonstrate(self._runner, kind, recorded)
         generator = torch.Generator().manual_seed(self._config.seed)
         self._clone(shown, cloning, generator)

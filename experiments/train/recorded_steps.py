@@ -89,17 +89,17 @@ Recorded = Mapping[str, tuple[str, ...]]
 
 
 class Teacher(NamedTuple):
-    """Functions that show a policy what searches found, before reinforcement learning.
+    """Functions that show a policy what to do, before reinforcement learning.
 
     Attributes:
         noun: Name of what is imitated, in plural.
-        recorded: Returns what was recorded about benchmarks; those without a record are left out.
+        recorded: Returns what there is to imitate on benchmarks; those without are left out.
         demonstrate: Returns the experience of following what was recorded.
         correct: Returns what a policy should have done in the states that it leads to.
     """
 
     noun: str
-    recorded: Callable[[Sequence[str]], Recorded]
+    recorded: Callable[[TaskRunner, Sequence[str]], Recorded]
     demonstrate: Callable[[TaskRunner, PolicyKind, Recorded], RecordedSteps]
     correct: Callable[[TaskRunner, PolicyKind, Recorded, ActorCritic], RecordedSteps]
 

@@ -4,6 +4,7 @@
 passes up to layout assignment, taken from the pass metadata that XLA's compiler records.
 ``xla-cpu-unexpanded`` is the same order without the passes that rewrite instructions only because
 the target cannot run them. ``xla-simplify`` is a fixed point of the passes that shrink a module.
+``hlograph-simplify`` is an order that ``experiments.search.fixed_order`` found.
 All consist of passes of ``hlograph.passes``.
 """
 
@@ -188,6 +189,28 @@ def _xla_simplify() -> Pipeline:
     )
 
 
+def _hlograph_simplify() -> Pipeline:
+    return Pipeline(
+        "hlograph-simplify",
+        "order found by search on the corpus's train split",
+        (
+            *_passes(
+                "constant_folding while-loop-invariant-code-motion cse_barrier_expander "
+                "call-inliner transpose-folding all-reduce-combiner sharding-remover "
+                "tuple-simplifier cse constant_folding"
+            ),
+            FixedPoint(
+                _passes(
+                    "simplify-conditional slice-sinker algsimp:no-dot-strength-reduction "
+                    "reshape-mover:cheap-broadcast transpose-folding tuple-simplifier "
+                    "while-loop-constant-sinking constant_folding simplify-while-loops "
+                    "algsimp:no-dot-strength-reduction dce cse while-loop-invariant-code-motion"
+                )
+            ),
+        ),
+    )
+
+
 def _without(pipeline: Pipeline, left_out: frozenset[Pass], name: str, text: str) -> Pipeline:
     def kept(steps: tuple[Pass | FixedPoint, ...]) -> Iterator[Pass | FixedPoint]:
         for step in steps:
@@ -208,6 +231,7 @@ def _pipelines() -> Iterator[Pipeline]:
         "XLA:CPU's own order without the expansions that only the target asks for",
     )
     yield _xla_simplify()
+    yield _hlograph_simplify()
     yield Pipeline("none", "leaves the module as it is", ())
 
 

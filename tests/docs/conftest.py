@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.search.pipelines import Order
 from hlograph import Plan, corpus
 from hlograph.board.submission import Submission, SubmittedTrajectory
 from hlograph.decisions.trajectory import Trajectory
@@ -27,7 +28,8 @@ arguments = jnp.ones((8, 32)), jnp.eye(32)
 def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Enters a folder with a module, ``step.hlo``, a dump of two, a plan and a function.
 
-    ``episodes.jsonl`` has a trajectory, and ``mine.json`` is a submission of it.
+    ``episodes.jsonl`` has a trajectory, and ``mine.json`` is a submission of it. ``runs`` has the
+    orders that two searches found.
     """
     texts = _texts()
     (tmp_path / "step.hlo").write_text(texts[0])
@@ -40,6 +42,11 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "episodes.jsonl").write_text(f"{_trajectory().to_json()}\n")
     results = (SubmittedTrajectory(_trajectory(), "equal"),)
     Submission("mine", "policy", "Ada Lovelace", trajectories=results).save(tmp_path / "mine.json")
+    for run in ("small", "order"):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        Order(("call-inliner",), ("algsimp", "dce"), ()).save(
+            tmp_path / "runs" / run / "order.json"
+        )
     monkeypatch.setenv("HLOGRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path

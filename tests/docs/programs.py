@@ -143,6 +143,10 @@ PROGRAMS: dict[str, Program] = {
         part=_flags("--op-limit 100"),
     ),
     "experiments.search.check_best_known": Program(reason=_NOT_OURS),
+    "experiments.search.fixed_order": Program(
+        _flags("--op-limit 100 --count 2 --generations 1 --variants 2 --num-workers 1 --out OUT"),
+        quick=True,
+    ),
     "experiments.search.shortfalls": Program(
         _flags("--num-workers 1 --out OUT"),
         part=_flags("--op-limit 100 --count 1"),

@@ -25,7 +25,7 @@ from experiments.paper.settings import BEST_KNOWN
 
 BETTER = "the better of both"
 """Reference that is on each benchmark the better pipeline in ``REFERENCES``."""
-AGAINST = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", BETTER)
+AGAINST = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", BETTER, "hlograph-simplify")
 """References in the order in which they are shown."""
 TrialMeasure = Callable[[Trial], float]
 

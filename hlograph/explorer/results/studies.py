@@ -28,7 +28,7 @@ BETTER = "the better of both"
 """Reference that is on each benchmark the better one of ``xla-cpu`` and ``xla-simplify``."""
 BEST_KNOWN = "best known"
 _BOTH = ("xla-cpu", "xla-simplify")
-_ORDER = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify")
+_ORDER = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "hlograph-simplify")
 
 
 class StudyGroup:

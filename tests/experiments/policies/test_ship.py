@@ -34,7 +34,7 @@ def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
     trained.save(tmp_path / "checkpoint.pt")
     monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
     assert ship.main(str(tmp_path / "checkpoint.pt")) == 0
-    cost = "trained on 1,920 pass calls, kept after 640, imitating 477 searched orders"
+    cost = "trained on 1,920 pass calls, kept after 640, imitating 477 orders"
     assert cost in capsys.readouterr().out
     found = shipped.one_of_each(tmp_path / "shipped")["op-counts"]
     assert found.stat().st_size < (tmp_path / "checkpoint.pt").stat().st_size

@@ -1,6 +1,7 @@
 """Recorded demonstrations are what an environment shows on the same order."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,14 +9,13 @@ import torch
 
 import hlograph
 from envs import PassOrderingEnv
-from experiments.evaluate import best_known
-from experiments.evaluate.best_known import BestKnown
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.pass_ordering import encode
-from experiments.train.demonstrations import Demonstrate, recorded_orders
+from experiments.train.demonstrations import IMITATED, Demonstrate, pipeline_orders
+from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
-from hlograph.isolation import FlightRecorder
+from hlograph.isolation import FlightRecorder, InProcessPool
 
 ORDER = ("call-inliner", "algsimp", "dce", "cse")
 
@@ -58,9 +58,10 @@ def test_first_views_are_the_environments(small, worker, name, known):
     sizes = [float(state.context[-1]) for state in reversed(seen)]
     assert taught.context[::3, -1].tolist() == pytest.approx(sizes)
     assert taught.mask[::3].tolist() == [state.mask.tolist() for state in reversed(seen)]
+    gamma = 0.97 if kind == "graph" else 0.9
     returned, expected = 0.0, [0.0]
     for drop in reversed(drops):
-        returned = 0.1 * drop + 0.9 * returned
+        returned = 0.1 * drop + gamma * returned
         expected.append(returned)
     assert taught.returns[::3].tolist() == pytest.approx(expected, rel=1e-5)
 
@@ -97,10 +98,21 @@ def test_parts_are_joined(small, worker):
     assert np.array_equal(*counts)
 
 
-def test_orders_are_of_the_present_benchmarks(small, monkeypatch):
-    right = BestKnown(small.name, small.fingerprint, 1, "local", ORDER)
-    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: right})
-    assert recorded_orders([small.name, "own/module"]) == {small.name: ORDER}
-    changed = replace(right, fingerprint="0" * 32)
-    monkeypatch.setattr(best_known, "read", lambda *_: {small.name: changed})
-    assert recorded_orders([small.name]) == {}
+def test_orders_are_those_of_a_pipeline_up_to_the_least_op_count(small, worker, tmp_path):
+    file = tmp_path / "smallest.hlo"
+    file.write_text("HloModule m\nENTRY main { ROOT p = f32[] parameter(0) }\n")
+    pool = InProcessPool(partial(RolloutWorker, worker.config))
+    runner = TaskRunner(worker.config, pool, tmp_path)
+    orders = pipeline_orders(runner, [small.name, str(file)])
+    assert list(orders) == [small.name]  # nothing is left to remove from the other
+    module, counts = small.load(), list[int]()
+    hlograph.pipelines[IMITATED].run(lambda entry: _counted(module, entry, counts))
+    imitated = small.load()
+    assert all(imitated.run(name) for name in orders[small.name])
+    assert imitated.op_count == min(counts)
+
+
+def _counted(module: hlograph.Module, entry: hlograph.Pass, counts: list[int]) -> bool:
+    changed = module.run(entry)
+    counts.append(module.op_count)
+    return changed

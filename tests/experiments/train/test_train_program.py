@@ -159,7 +159,10 @@ def test_policy_of_a_checkpoint(finished):
 def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
     config = replace(tiny, total_steps=0, out=tmp_path / "run")
     assert train_module.train(config) == 0
-    assert capsys.readouterr().out.count("imitates searched orders of 2 benchmarks") == 2
+    assert (
+        capsys.readouterr().out.count("imitates the orders of hlograph-simplify on 2 benchmarks")
+        == 2
+    )
     before = checkpoints(tmp_path / "run")
     assert train_module.train(replace(config, resume=str(tmp_path / "run"))) == 0
     assert "imitates" not in capsys.readouterr().out

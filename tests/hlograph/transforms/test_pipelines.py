@@ -1,5 +1,6 @@
 """The reference pipelines compared with XLA's own compilation."""
 
+import math
 import re
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 import hlograph
 from benchmarks.compare_with_xla import CONVOLUTIONS, compare
-from hlograph import FixedPoint, UnknownNameError, corpus
+from hlograph import FixedPoint, Pipeline, UnknownNameError, corpus
 
 
 def documented_exceptions() -> set[str]:
@@ -61,12 +62,29 @@ def test_recorded_order_is_xlas_own(tmp_path, corpus_module):
     assert [entry.name.split(":")[0] for entry in called] == theirs
 
 
-def test_simplify_is_a_fixed_point(corpus_module):
+@pytest.mark.parametrize("name", ["xla-simplify", "hlograph-simplify"])
+def test_simplify_ends_at_a_fixed_point(corpus_module, name):
     module = corpus_module.clone()
-    assert module.run(hlograph.pipelines["xla-simplify"])
+    pipeline = hlograph.pipelines[name]
+    assert module.run(pipeline)
     before = module.fingerprint()
-    module.run(hlograph.pipelines["xla-simplify"])
+    last = pipeline.steps[-1]
+    assert isinstance(last, FixedPoint)
+    module.run(Pipeline("last", "its last group", (last,)))
     assert module.fingerprint() == before
+
+
+def test_the_order_found_by_search_leaves_less():
+    """It was searched on the train split."""
+    benchmarks = corpus.load(split="validation", max_op_count=400)
+    logs = []
+    for benchmark in benchmarks:
+        module = benchmark.load()
+        module.run("hlograph-simplify")
+        assert benchmark.op_count_xla_simplify is not None
+        logs.append(math.log(benchmark.op_count_xla_simplify / module.op_count))
+    assert len(logs) > 15
+    assert math.fsum(logs) / len(logs) > 0.01
 
 
 def test_pipelines_are_sequences_over_the_registry():
@@ -87,4 +105,5 @@ def test_calls_replay_one_by_one(corpus_module):
 def test_unknown_pipeline():
     with pytest.raises(UnknownNameError, match="xla-cpu"):
         hlograph.pipelines["xla-cpuu"]
-    assert set(hlograph.pipelines) == {"xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "none"}
+    references = {"xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "hlograph-simplify"}
+    assert set(hlograph.pipelines) == {*references, "none"}

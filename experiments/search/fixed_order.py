@@ -1,0 +1,127 @@
+"""Searches for one order of passes that leaves the fewest instructions of many modules.
+
+    python -m experiments.search.fixed_order --out runs/small
+    python -m experiments.search.fixed_order --start runs/small/order.json --op-limit 3000
+
+It climbs from xla-simplify, or from an order of a search before: each generation changes the best
+order at random in several ways, runs every variant on every benchmark, and keeps the best one.
+order.json in the run's folder has the best order so far, also after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.evaluate.run_folder import run_program
+from hlograph.corpus.shipped import Split
+
+if TYPE_CHECKING:
+    from experiments.search.pipelines import Order
+
+FILE = "order.json"
+"""File with the best order, in the run's folder."""
+
+
+@dataclass(frozen=True)
+class FixedOrderConfig:
+    """Settings of a search for one order of passes."""
+
+    split: Split = "train"
+    """Split of the corpus to search on."""
+    count: int | None = None
+    """Benchmarks, evenly over families; None is all."""
+    op_limit: int = 400
+    """Benchmarks with more instructions are left out."""
+    generations: int = 80
+    """Times that variants of the best order are run."""
+    variants: int = 24
+    """Variants in a generation."""
+    call_cost: float = 0.0005
+    """Share of instructions that an order must leave fewer to be worth as many more calls as
+    xla-simplify makes."""
+    loss_cost: float = 1.0
+    """Additional weight of benchmarks on which an order leaves more than xla-simplify; 0 weighs
+    gains and losses alike."""
+    start: Path | None = None
+    """File of an order to begin with; None is xla-simplify."""
+    seed: int = 0
+    """Seed of the changes."""
+    num_workers: int | None = None
+    """Worker processes; None is one a core."""
+    out: Path | None = None
+    """Folder for the order, quarantine and events; by default a new one under runs/."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the search of a command line, and prints each better order.
+
+    Returns:
+        Exit status.
+    """
+    name = "experiments.search.fixed_order"
+    return run_program(_search, FixedOrderConfig, name, __doc__, arguments)
+
+
+def _search(config: FixedOrderConfig) -> int:
+    # These import torch and the engine: seconds that --help does not have.
+    from experiments.search.pipelines import Scorer
+    from experiments.search.program import task_runner
+    from experiments.workers.run_events import phase_bar
+
+    names, candidates, best = _material(config)
+    generator, costs = random.Random(config.seed), (config.call_cost, config.loss_cost)
+    folder = config.out or Path("runs") / f"order-{datetime.now():%Y%m%d-%H%M%S}"
+    with (
+        task_runner("order", folder, config.num_workers, samples=0) as runner,
+        phase_bar("climbing", config.generations, "generation") as bar,
+    ):
+        scorer = Scorer(runner, names)
+        (score,) = scorer([best])
+        if score is None:
+            raise ValueError(f"the order to begin with does not end on every benchmark: {best}")
+        bar.write(f"{len(scorer)} benchmarks, {len(candidates)} passes; at the start {score}")
+        for _ in range(config.generations):
+            drawn = {best.variant(candidates, generator): None for _ in range(config.variants)}
+            variants = list(drawn)
+            scores = zip(scorer(variants), variants, strict=True)
+            good = [(s.worth(*costs), v, s) for s, v in scores if s is not None]
+            worth, variant, reached = max(good, key=itemgetter(0))
+            if worth > score.worth(*costs):
+                best, score = variant, reached
+                best.save(folder / FILE)
+                bar.write(f"{score}\n  {best}")
+            bar.set_postfix_str(str(score))
+            bar.update()
+    return 0
+
+
+def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
+    """Returns the benchmarks, the passes to draw from, and the order to begin with.
+
+    The passes are those of the best orders that are known on the split.
+    """
+    import hlograph
+    from experiments.evaluate import best_known
+    from experiments.evaluate.benchmarks import spread_over_families
+    from experiments.search.pipelines import REFERENCE, Order
+    from hlograph import corpus
+
+    benchmarks = corpus.load(None, config.split, max_op_count=config.op_limit)
+    names = spread_over_families(benchmarks, config.count)
+    recorded, split = best_known.current(best_known.FILE), corpus.load(split=config.split)
+    rows = (recorded[name] for name in split.names if name in recorded)
+    candidates = sorted({entry for row in rows for entry in row.passes})
+    if config.start is None:
+        return names, candidates, Order.of(hlograph.pipelines[REFERENCE])
+    return names, candidates, Order.load(config.start)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
