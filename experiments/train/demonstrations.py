@@ -27,7 +27,7 @@ def pipeline_orders(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, 
 
     Orders of one pipeline have the same passes follow each other everywhere, so that they are
     learned soon. Orders that a search found for each benchmark alone are shorter, and lead to
-    policies that leave more (docs/negative-results.md).
+    policies that leave more (docs/experiments-results.md).
 
     Args:
         runner: Runs the pipeline.
