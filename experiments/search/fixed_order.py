@@ -15,7 +15,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,14 +86,15 @@ def _search(config: FixedOrderConfig) -> int:
         if score is None:
             raise ValueError(f"the order to begin with does not end on every benchmark: {best}")
         bar.write(f"{len(scorer)} benchmarks, {len(candidates)} passes; at the start {score}")
+        best.save(folder / FILE)
         for _ in range(config.generations):
             drawn = {best.variant(candidates, generator): None for _ in range(config.variants)}
             variants = list(drawn)
             scores = zip(scorer(variants), variants, strict=True)
-            good = [(s.worth(*costs), v, s) for s, v in scores if s is not None]
-            worth, variant, reached = max(good, key=itemgetter(0))
-            if worth > score.worth(*costs):
-                best, score = variant, reached
+            reached = [(score, best), *((s, v) for s, v in scores if s is not None)]
+            before = best
+            score, best = max(reached, key=lambda pair: pair[0].worth(*costs))
+            if best is not before:
                 best.save(folder / FILE)
                 bar.write(f"{score}\n  {best}")
             bar.set_postfix_str(str(score))
@@ -105,7 +105,7 @@ def _search(config: FixedOrderConfig) -> int:
 def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
     """Returns the benchmarks, the passes to draw from, and the order to begin with.
 
-    The passes are those of the best orders that are known on the split.
+    The passes are those of the best orders that are known on the split, or all if none is.
     """
     import hlograph
     from experiments.evaluate import best_known
@@ -118,6 +118,7 @@ def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
     recorded, split = best_known.current(best_known.FILE), corpus.load(split=config.split)
     rows = (recorded[name] for name in split.names if name in recorded)
     candidates = sorted({entry for row in rows for entry in row.passes})
+    candidates = candidates or list(hlograph.passes.names)
     if config.start is None:
         return names, candidates, Order.of(hlograph.pipelines[REFERENCE])
     return names, candidates, Order.load(config.start)

@@ -25,10 +25,12 @@ def test_a_search_keeps_what_gains(tmp_path, capsys):
 
 def test_a_search_begins_with_an_order(tmp_path, capsys):
     start, out = tmp_path / "start.json", tmp_path / "out"
-    Order(("call-inliner",), ("algsimp", "dce"), ()).save(start)
+    order = Order(("call-inliner",), ("algsimp", "dce"), ())
+    order.save(start)
     arguments = ["--count", "2", "--op-limit", "100", "--num-workers", "1", "--out", str(out)]
     assert main([*arguments, "--generations", "0", "--start", str(start)]) == 0
     assert "at the start" in capsys.readouterr().out
+    assert Order.load(out / FILE) == order
 
 
 @pytest.mark.parametrize(
