@@ -180,8 +180,8 @@ def learning_note(config: AblationsConfig) -> str:
         else "learned from no pass calls of their own"
     )
     return (
-        f"All policies first imitated the orders of {IMITATED} on {len(train)} training "
-        f"benchmarks, {config.cloning_epochs} times each, and {then}; "
+        f"All policies first imitated the orders of {IMITATED} on those of {len(train)} training "
+        f"benchmarks that it makes smaller, {config.cloning_epochs} times each, and {then}; "
         "they were played greedily."
     )
 

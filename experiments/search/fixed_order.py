@@ -14,7 +14,6 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,9 +75,8 @@ def _search(config: FixedOrderConfig) -> int:
 
     names, candidates, best = _material(config)
     generator, costs = random.Random(config.seed), (config.call_cost, config.loss_cost)
-    folder = config.out or Path("runs") / f"order-{datetime.now():%Y%m%d-%H%M%S}"
     with (
-        task_runner("order", folder, config.num_workers, samples=0) as runner,
+        task_runner("order", config.out, config.num_workers, samples=0) as runner,
         phase_bar("climbing", config.generations, "generation") as bar,
     ):
         scorer = Scorer(runner, names)
@@ -86,7 +84,7 @@ def _search(config: FixedOrderConfig) -> int:
         if score is None:
             raise ValueError(f"the order to begin with does not end on every benchmark: {best}")
         bar.write(f"{len(scorer)} benchmarks, {len(candidates)} passes; at the start {score}")
-        best.save(folder / FILE)
+        best.save(runner.folder / FILE)
         for _ in range(config.generations):
             drawn = {best.variant(candidates, generator): None for _ in range(config.variants)}
             variants = list(drawn)
@@ -95,7 +93,7 @@ def _search(config: FixedOrderConfig) -> int:
             before = best
             score, best = max(reached, key=lambda pair: pair[0].worth(*costs))
             if best is not before:
-                best.save(folder / FILE)
+                best.save(runner.folder / FILE)
                 bar.write(f"{score}\n  {best}")
             bar.set_postfix_str(str(score))
             bar.update()
@@ -115,7 +113,7 @@ def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
 
     benchmarks = corpus.load(None, config.split, max_op_count=config.op_limit)
     names = spread_over_families(benchmarks, config.count)
-    recorded, split = best_known.current(best_known.FILE), corpus.load(split=config.split)
+    recorded, split = best_known.current(), corpus.load(split=config.split)
     rows = (recorded[name] for name in split.names if name in recorded)
     candidates = sorted({entry for row in rows for entry in row.passes})
     candidates = candidates or list(hlograph.passes.names)

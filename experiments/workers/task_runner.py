@@ -63,7 +63,7 @@ class TaskRunner:
     """
 
     def __init__(self, config: TrainConfig, pool: Pool, folder: Path) -> None:
-        self.config, self._pool, self._folder = config, pool, folder
+        self.config, self._pool, self.folder = config, pool, folder
         self._checked: dict[Outcome, Check] = {}
         self.events = RunEvents(folder)
         self.quarantine = Quarantine()
@@ -269,7 +269,7 @@ class TaskRunner:
             ((_, module),) = self._pool.map([rebuild])
             if isinstance(module, str):
                 described = (error.kind, str(error), error.output, error.seconds)
-                return Reproducer(call, *described, module).save(self._folder / QUARANTINE)
+                return Reproducer(call, *described, module).save(self.folder / QUARANTINE)
             if module is None or module.to_blame:
                 break
         return None

@@ -7,7 +7,7 @@ from experiments.evaluate.benchmarks import load
 from experiments.search.pipelines import Order, RunPipelines
 from hlograph import FixedPoint, Pipeline
 
-CALLED_FOUR_TIMES = """
+CALLED_OFTEN = """
 HloModule m
 
 big {
@@ -50,7 +50,7 @@ def test_an_order_ends_where_its_pipeline_does(worker, benchmark):
 
 def test_an_order_that_makes_a_module_too_large_has_no_end(worker, tmp_path):
     file = tmp_path / "calls.hlo"
-    file.write_text(CALLED_FOUR_TIMES)
+    file.write_text(CALLED_OFTEN)
     grows = Pipeline("grows", "", (hlograph.passes["call-inliner"],))
     ends = RunPipelines(benchmark=str(file), pipelines=(grows, hlograph.pipelines["none"])).do(
         worker
