@@ -25,7 +25,7 @@ from pathlib import Path
 
 from experiments.evaluate.evaluation import least_on_the_way
 from experiments.policies.checkpoint import load_policy
-from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.config import SKIP_BELOW
 from experiments.policies.kind import EnvRequest, PolicyKind
 from experiments.policies.player import Episodes, play_samples
 from experiments.policies.shipped import checkpoint_location
@@ -67,7 +67,7 @@ def play(
     source: Module | Source,
     *,
     samples: int = 1,
-    stop_above: float = STOP_ABOVE,
+    stop_above: float | None = None,
     skip_below: float = SKIP_BELOW,
     seed: int = 0,
     seconds: float | None = None,
@@ -86,8 +86,9 @@ def play(
         source: A module, or what ``hlograph.Module.read`` makes one of: a lowered JAX function, a
             file, text.
         samples: Episodes, of which the best is kept; the first is greedy.
-        stop_above: Probability of stopping above which the greedy episode ends. With more it makes
-            more calls, and may leave fewer instructions.
+        stop_above: Probability of stopping above which the greedy episode ends; None is 0.8 for
+            passes and 0.5 for rewrites. With more it makes more calls, and may leave fewer
+            instructions.
         skip_below: Probability that a pass changes the module, as the policy predicts, below which
             it is not called. With more it makes fewer calls, and may leave more instructions.
         seed: Seed of the episodes after the first.

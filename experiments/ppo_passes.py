@@ -284,7 +284,7 @@ def evaluate(agent: Agent, benchmark: str, args: Args) -> dict[str, Any]:
     while not done:
         log_probs = agent(*batch([(observation, info["action_mask"])]))[0][0]
         # Stopping is one decision, and which pass to run another: that it is likelier than each of
-        # ninety passes says little.
+        # ninety passes says little. (train_gnn, which also imitates, stops above 0.8.)
         stops = log_probs[-1] > math.log(0.5)
         action = len(log_probs) - 1 if stops else int(log_probs[:-1].argmax())
         observation, _, terminated, truncated, info = env.step(action)

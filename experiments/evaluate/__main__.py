@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from experiments.evaluate.run_folder import run_program
-from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, to_json
+from experiments.policies.config import SKIP_BELOW, to_json
 from hlograph.corpus.shipped import CorpusSet, Split
 from hlograph.errors import HloError
 
@@ -64,9 +64,9 @@ class EvaluateConfig:
     """Episodes on each benchmark, of which the best is kept; the first is greedy."""
     seed: int = 0
     """Seed of the episodes after the first."""
-    stop_above: float = STOP_ABOVE
-    """Probability of stopping above which a greedy episode ends. With less it makes fewer calls,
-    and may leave more instructions."""
+    stop_above: float | None = None
+    """Probability of stopping above which a greedy episode ends; None is 0.8 for passes and 0.5 for
+    rewrites. With less it makes fewer calls, and may leave more instructions."""
     skip_below: float = SKIP_BELOW
     """Probability that a pass changes the module, as the policy predicts, below which it is not
     called. With more it makes fewer calls, and may leave more instructions; 0 calls every pass that
@@ -100,11 +100,11 @@ class EvaluateConfig:
                 f"--beam: expected at least 1 pass call, and no --samples or --then beside it; got "
                 f"{self.beam}, {self.samples} and {self.then}"
             )
-        if self.beam is not None and self.stop_above != STOP_ABOVE:
+        if self.beam is not None and self.stop_above is not None:
             raise ValueError(
                 "--stop-above: expected none beside --beam, whose episodes do not stop"
             )
-        if not 0 < self.stop_above <= 1:
+        if self.stop_above is not None and not 0 < self.stop_above <= 1:
             raise ValueError(
                 f"--stop-above: expected a probability above 0 and at most 1, got "
                 f"{self.stop_above:g}"

@@ -23,7 +23,7 @@ from gymnasium.wrappers import TransformObservation, TransformReward
 from envs import PassOrderingEnv
 from experiments.evaluate.evaluation import Outcome
 from experiments.paper.training_settings import AgentName, AgentSettings
-from experiments.policies.config import PassTrainConfig
+from experiments.policies.config import STOP_ABOVE, PassTrainConfig
 from experiments.policies.evaluator import likeliest
 from experiments.policies.kind import PlayedEpisode, least_state, policy_kind
 from experiments.workers.collecting import Deck
@@ -137,7 +137,7 @@ def greedy(scores: np.ndarray, mask: np.ndarray, *, draws: bool) -> int:
     allowed = np.where(mask, scores, -np.inf).astype(np.float32)
     if not draws:
         return int(allowed.argmax())
-    return int(likeliest(torch.log_softmax(torch.from_numpy(allowed), 0)[None]))
+    return int(likeliest(torch.log_softmax(torch.from_numpy(allowed), 0)[None], STOP_ABOVE))
 
 
 def _episode(

@@ -45,7 +45,7 @@ HUGE_OPS = 10_000
 HUGE = f"more than {HUGE_OPS:,} instructions"
 """Group of modules of the test splits that are much larger than any in training."""
 _TESTS = ("test-seen", "test-unseen")
-_FOLLOWER = "xla-simplify"
+_FOLLOWER = "hlograph-simplify"
 """Pipeline that goes on from what policies leave."""
 _WIN_NOTES = (
     "Results of several episodes count the pass calls and seconds of all of them.",

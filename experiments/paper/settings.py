@@ -101,16 +101,16 @@ class WinConfig(Figure3Config):
     samples: int = 16
     """Episodes on each benchmark, of which the best is kept, after the greedy one was played by
     itself."""
-    stop_above: float = 0.2
-    """Each policy is also played so that it stops where stopping is at least this probable."""
+    stop_above: float = 0.5
+    """Each policy is also played so that it stops where stopping is more probable than this."""
 
 
 @dataclass(frozen=True)
 class SearchComparisonConfig(ExperimentConfig):
     """Searches at equal budgets: the same number of pass calls, or of seconds, for each method.
 
-    Random, greedy, beam and evolutionary search, local search from XLA's own orders, and searches
-    that follow a trained policy, on families that no policy was trained on.
+    Random, greedy, beam and evolutionary search, local search from the reference pipelines, and
+    searches that follow a trained policy, on families that no policy was trained on.
     """
 
     seeds: tuple[int, ...] = (0, 1, 2)

@@ -28,7 +28,7 @@ from experiments.paper.training_settings import (
     Figure4Config,
     TrainingStudyConfig,
 )
-from experiments.policies.config import GNNTrainConfig, PolicyName, to_json
+from experiments.policies.config import STOP_ABOVE, GNNTrainConfig, PolicyName, to_json
 from experiments.policies.kind import policy_kind
 from experiments.train.demonstrations import IMITATED
 from experiments.train.final_tables import Splits
@@ -54,9 +54,9 @@ _FIGURE2_NOTES = (
     "Agents were played greedily, in new environments, in which a call of a pass without effect "
     "counts.",
     "Greedy play: policies that give actions probabilities (this project's, A2C, TRPO and the PPOs "
-    "of the libraries) stop where stopping is more likely than not, and otherwise take the most "
-    "likely pass. With the mask, the probabilities are those among the allowed passes. DQN, which "
-    "has values and no probabilities, takes the action of the highest value.",
+    f"of the libraries) stop where stopping has a probability above {STOP_ABOVE:g}, and otherwise "
+    "take the most likely pass. With the mask, the probabilities are those among the allowed "
+    "passes. DQN, which has values and no probabilities, takes the action of the highest value.",
     "The agents of stable-baselines3 and sb3-contrib see op counts and learn without an action "
     "mask (PPO with masks has it). A greedy agent without memory that chooses a pass without "
     "effect repeats it until the horizon, so each was also played with the mask, as "

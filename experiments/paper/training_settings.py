@@ -105,6 +105,7 @@ class TrainingStudyConfig:
             validation_count=self.validation_count,
             num_envs=self.num_envs,
             horizon=self.horizon,
+            play_horizon=self.horizon,
             evaluations=self.evaluations,
             samples=self.samples,
             num_workers=self.num_workers,

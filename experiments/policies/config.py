@@ -32,8 +32,9 @@ PolicyName = Literal["gnn", "op_counts", "rewrites", "fusion", "tuning", "tuning
 Times = Literal["trees", "rates"]
 Sampling = Literal["uniform", "shortfall"]
 
-STOP_ABOVE = 0.5
-"""Probability of stopping above which a greedy episode ends."""
+STOP_ABOVE = 0.8
+"""Probability of stopping above which a greedy episode of passes ends. At 0.5 many end too early: a
+call too many costs little, and without one that matters twice as many instructions may be left."""
 SKIP_BELOW = 0.05
 """Probability that an action changes the state, as the policy predicts, below which it is not
 taken."""
@@ -146,6 +147,9 @@ class PassTrainConfig(TrainConfig):
     passes: tuple[str, ...] = ()
     """Passes to order, by name; none is all that there are. A trained policy goes on with those of
     its training."""
+    play_horizon: int = 60
+    """Pass calls in an episode of validation and of the final table, if that is more than the
+    horizon, which cuts episodes of training."""
     reward: Reward = "log-drop"
     """Reward of the policy. log-drop is the drop of the op count's logarithm less a price for each
     call; shaped is the drop and a potential of flops and transcendentals, with PPO's gamma."""

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.policies.config import STOP_ABOVE
 from experiments.policies.kind import PolicyInput
 from models.actor_critic import ActorCritic
 from models.rollout import StateTable
@@ -103,11 +102,11 @@ def tried(state: PolicyInput, action: int) -> PolicyInput:
     return replace(state, mask=mask, context=context)
 
 
-def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
+def likeliest(log_probs: Tensor, stop_above: float) -> Tensor:
     """Returns the action of a policy that does not draw: int64 [B].
 
     Whether to stop is decided first, and then which pass to call. An episode ends where stopping
-    is more likely than not: that it is likelier than each of ninety passes alone says little.
+    is likely enough: that it is likelier than each of ninety passes alone says little.
 
     Args:
         log_probs: float32 [B, A]; the last action is to stop.
@@ -120,16 +119,16 @@ def likeliest(log_probs: Tensor, stop_above: float = STOP_ABOVE) -> Tensor:
 def greedy_action(
     log_probs: Tensor,
     mask: np.ndarray,
+    stop_above: float,
     taken: Collection[int] = (),
-    stop_above: float = STOP_ABOVE,
 ) -> int:
     """Returns the likeliest action of those that were not taken in this state before.
 
     Args:
         log_probs: float32 [A]; the last action is to stop.
         mask: bool [A], False for actions that are not available.
-        taken: Actions that are not taken again; where no other is left, the episode stops.
         stop_above: See ``likeliest``.
+        taken: Actions that are not taken again; where no other is left, the episode stops.
     """
     # Of one row, an operation of torch takes ten times as long as one of numpy.
     values, stop = log_probs.numpy(), len(mask) - 1

@@ -137,6 +137,9 @@ class PolicyKind(ABC, Generic[C]):
     imitates: ClassVar[Literal["orders", "decisions"] | None] = None
     """Kind of record that training first imitates; see
     ``experiments.train.recorded_steps.TEACHERS``."""
+    stop_above: ClassVar[float] = 0.5
+    """Probability of the last output, which mostly is to stop, above which a greedy episode takes
+    it."""
     avoids_repeats: ClassVar[bool] = False
     """True if a greedy episode takes no action twice in one state.
 

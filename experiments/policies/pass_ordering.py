@@ -13,6 +13,7 @@ import hlograph
 from envs.pass_ordering import PassOrderingEnv
 from envs.rewards import LogDrop, Reward, Shaped
 from experiments.policies.config import (
+    STOP_ABOVE,
     GNNTrainConfig,
     PassTrainConfig,
     PolicyName,
@@ -81,6 +82,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
     """Policies that order passes; the one that sees op counts is the paper's agent."""
 
     imitates = "orders"
+    stop_above = STOP_ABOVE
 
     def __init__(self, name: PolicyName, config: PassTrainConfig) -> None:
         super().__init__(name, config)
@@ -131,6 +133,8 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
         config = self.config
+        longest = max(config.horizon, config.play_horizon)
+        horizon = config.horizon if request.learns else longest
         memory = (Memory if request.fresh else _shared_memory)(
             None if request.fresh else _known_no_ops_file(config),
             no_op_bytes=config.known_no_ops_mib << 20,
@@ -140,7 +144,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
             request.benchmarks,
             observation=self.observation,
             reward=self.reward,
-            horizon=config.horizon if request.horizon is None else request.horizon,
+            horizon=horizon if request.horizon is None else request.horizon,
             # XLA's cost analysis takes as long as a pass.
             costs=config.value_costs,
             timings=True,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from experiments.evaluate.evaluation import Outcome
-from experiments.policies.config import SKIP_BELOW, STOP_ABOVE
+from experiments.policies.config import SKIP_BELOW
 from experiments.policies.evaluator import Evaluation, PolicyEvaluator, greedy_action, tried
 from experiments.policies.kind import MakeEnv, PlayedEpisode, PolicyInput, PolicyKind
 from models.actor_critic import ActorCritic, sample
@@ -149,7 +149,7 @@ class Episodes:
         with self._timed("inference"):
             return self._evaluator(states)
 
-    def greedy(self, number: int, log_probs: Tensor, stop_above: float = STOP_ABOVE) -> int:
+    def greedy(self, number: int, log_probs: Tensor, stop_above: float | None = None) -> int:
         """Returns the likeliest action of an episode; see ``greedy_action``.
 
         If the kind of policy avoids repeats, it is none that the episode took in this state before.
@@ -157,11 +157,12 @@ class Episodes:
         Args:
             number: Number of the episode, which runs.
             log_probs: float32 [A], in its state.
-            stop_above: See ``likeliest``.
+            stop_above: See ``likeliest``; None is that of the kind of policy.
         """
         state = self.running[number]
         taken = self._taken[number][state.key] if self.kind.avoids_repeats else ()
-        return greedy_action(log_probs, state.mask, taken, stop_above)
+        stop_above = self.kind.stop_above if stop_above is None else stop_above
+        return greedy_action(log_probs, state.mask, stop_above, taken)
 
     def recency(self, numbers: Sequence[int], num_actions: int) -> np.ndarray:
         """Returns how recently each action changed the state of some episodes.
@@ -231,7 +232,7 @@ class Episodes:
 def play_greedily(
     episodes: Episodes,
     benchmarks: Sequence[str],
-    stop_above: float = STOP_ABOVE,
+    stop_above: float | None = None,
     seconds: float | None = None,
     clock: Clock = time.monotonic,
 ) -> list[Outcome]:
@@ -240,8 +241,8 @@ def play_greedily(
     Args:
         episodes: As many environments as benchmarks.
         benchmarks: Names of the benchmarks.
-        stop_above: Probability of stopping above which an episode ends. A lower one makes
-            episodes shorter.
+        stop_above: Probability of stopping above which an episode ends; None is that of the kind
+            of policy. A lower one makes episodes shorter.
         seconds: Time after which no further step is taken; None is no limit.
         clock: Clock of that time.
     """
@@ -254,7 +255,7 @@ def play_samples(
     benchmark: str,
     samples: int,
     seed: int,
-    stop_above: float = STOP_ABOVE,
+    stop_above: float | None = None,
     seconds: float | None = None,
 ) -> Outcome:
     """Plays several episodes on one benchmark and keeps the state with the least op count.
@@ -267,7 +268,8 @@ def play_samples(
         benchmark: Name of the benchmark.
         samples: Number of episodes.
         seed: Seed of the draws, which also depend on the benchmark and the episode's number.
-        stop_above: Probability of stopping above which the greedy episode ends.
+        stop_above: Probability of stopping above which the greedy episode ends; None is that of
+            the kind of policy.
         seconds: Wall time after which no further step is taken; None is no limit.
 
     Returns:
@@ -309,7 +311,7 @@ def play_drawn(
     """
     draws = [_draws(seed, benchmark, 0)]
     deadline = _deadline(seconds, clock)
-    ((outcome,), _) = _played(episodes, [benchmark], draws, STOP_ABOVE, deadline, clock)
+    ((outcome,), _) = _played(episodes, [benchmark], draws, None, deadline, clock)
     return outcome
 
 
@@ -317,7 +319,7 @@ def _played(
     episodes: Episodes,
     benchmarks: Sequence[str],
     draws: Sequence[torch.Generator | None],
-    stop_above: float,
+    stop_above: float | None,
     deadline: float,
     clock: Clock,
 ) -> tuple[list[Outcome], bool]:
@@ -327,7 +329,7 @@ def _played(
         episodes: The environments.
         benchmarks: Benchmark of each episode.
         draws: Generator that draws the actions of each; None for a greedy episode.
-        stop_above: See ``likeliest``.
+        stop_above: See ``Episodes.greedy``.
         deadline: Time of the clock after which no further step is taken.
         clock: The clock.
 

@@ -103,7 +103,8 @@ def _search(config: FixedOrderConfig) -> int:
 def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
     """Returns the benchmarks, the passes to draw from, and the order to begin with.
 
-    The passes are those of the best orders that are known on the split, or all if none is.
+    The passes are those of the best orders that are known on the split, or all if none is, and
+    those of the order to begin with.
     """
     import hlograph
     from experiments.evaluate import best_known
@@ -114,12 +115,13 @@ def _material(config: FixedOrderConfig) -> tuple[list[str], list[str], Order]:
     benchmarks = corpus.load(None, config.split, max_op_count=config.op_limit)
     names = spread_over_families(benchmarks, config.count)
     recorded, split = best_known.current(), corpus.load(split=config.split)
-    rows = (recorded[name] for name in split.names if name in recorded)
-    candidates = sorted({entry for row in rows for entry in row.passes})
-    candidates = candidates or list(hlograph.passes.names)
+    rows = [recorded[name].passes for name in split.names if name in recorded]
     if config.start is None:
-        return names, candidates, Order.of(hlograph.pipelines[REFERENCE])
-    return names, candidates, Order.load(config.start)
+        start = Order.of(hlograph.pipelines[REFERENCE])
+    else:
+        start = Order.load(config.start)
+    known = {entry for passes in rows for entry in passes} or set(hlograph.passes.names)
+    return names, sorted(known.union(start.once, start.first, start.second)), start
 
 
 if __name__ == "__main__":

@@ -190,8 +190,9 @@ class Guide:
         self._space = space
         self._view = NodeView(space, kind.action_names, kind.observation, costs=config.value_costs)
         self._reward, self._reward_scale = config.reward, kind.ppo.reward_scale
-        self.horizon = config.horizon
-        """Passes of an episode, as many as in the policy's training."""
+        self._stop_above = kind.stop_above
+        self.horizon = max(config.horizon, config.play_horizon)
+        """Passes of an episode, as many as where the policy is evaluated."""
         self._evaluate = PolicyEvaluator(policy)
         self._evaluated: dict[PassNode, tuple[int, NodeEvaluation]] = {}
 
@@ -222,7 +223,7 @@ class Guide:
         None is to stop.
         """
         log_probs = torch.from_numpy(self.evaluate(node).log_probs)
-        return self._view.move(int(likeliest(log_probs[None])))
+        return self._view.move(int(likeliest(log_probs[None], self._stop_above)))
 
     def drawn(self, node: PassNode, temperature: float, random: np.random.Generator) -> int | None:
         """Draws a move from the distribution p ** (1 / temperature); None is to stop."""

@@ -11,7 +11,9 @@ from experiments.search.space import PassNode, PassSpace
 from experiments.search.state_space import Steps, step
 
 _ALL_CALLS, _SINGLE_CALLS = "call-inliner", "call-inliner:single-call-site"
+_OWN = "its own"
 _STARTS: tuple[tuple[str, str | None], ...] = (
+    ("hlograph-simplify", _OWN),
     ("xla-simplify", _ALL_CALLS),
     ("xla-cpu-unexpanded", _SINGLE_CALLS),
     ("xla-simplify", _SINGLE_CALLS),
@@ -22,7 +24,8 @@ _STARTS: tuple[tuple[str, str | None], ...] = (
     ("xla-cpu-unexpanded", None),
     ("xla-cpu", None),
 )
-"""Pipelines to begin with, and the pass that inlines in each; None does not inline."""
+"""Pipelines to begin with, and the pass that inlines in each: None does not inline, and ``_OWN``
+keeps the pipeline's own."""
 _STARTS_SHARE, _SHORTENING_SHARE = 0.35, 0.5
 """Shares of the budget after which no further start is tried, and none is shortened."""
 _MOST_CHANGES = 3
@@ -48,11 +51,12 @@ class Candidate(NamedTuple):
 def local_search(space: PassSpace, random: np.random.Generator) -> Steps[None]:
     """Searches until the budget is spent.
 
-    The reference pipelines are run first, then with the other inliner and without inlining, and
-    the best few of these orders are shortened, all within half of the budget. Then one of them,
-    most often the best, is changed in one to three places (a pass inserted, removed, moved or
-    replaced), and the changed order replaces it if it is at least as good. Passes that change
-    nothing are removed from an order. Passes that have changed something are drawn more often.
+    hlograph-simplify is run first, then the other reference pipelines, these with each inliner and
+    without inlining, and the best few of these orders are shortened, all within half of the budget.
+    Then one of them, most often the best, is changed in one to three places (a pass inserted,
+    removed, moved or replaced), and the changed order replaces it if it is at least as good. Passes
+    that change nothing are removed from an order. Passes that have changed something are drawn more
+    often.
     """
     candidates = yield from _starts(space)
     sampler = _PassSampler(space, random)
@@ -114,11 +118,11 @@ def _starts(space: PassSpace) -> Steps[list[Candidate]]:
 
 
 def _run(space: PassSpace, pipeline: hlograph.Pipeline, inliner: str | None) -> Steps[Candidate]:
-    """Runs a reference pipeline with another pass that inlines."""
+    """Runs a reference pipeline with another pass that inlines; see ``_STARTS``."""
     node, order = space.root, list[int]()
     calls, changed = pipeline.calls(), None
     while (entry := calls.send(changed)) is not None:
-        if entry.name in (_ALL_CALLS, _SINGLE_CALLS):
+        if inliner != _OWN and entry.name in (_ALL_CALLS, _SINGLE_CALLS):
             if inliner is None:
                 changed = False
                 continue

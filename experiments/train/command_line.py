@@ -42,7 +42,7 @@ _FULL = {
 
 OP_COUNT_PRESETS: dict[str, PassTrainConfig] = {
     "quick": PassTrainConfig(),
-    "full": PassTrainConfig(**_FULL),
+    "full": PassTrainConfig(**_FULL, play_horizon=72),
 }
 # Distinct neighbourhoods grow slower than frames, so large iterations cost less a frame, and long
 # trainings learn as much from them (docs/experiments-results.md). The op counts take as many steps
@@ -54,7 +54,7 @@ _LARGE = {
 }
 GNN_PRESETS: dict[str, GNNTrainConfig] = {
     "quick": GNNTrainConfig(),
-    "full": GNNTrainConfig(**_FULL | _LARGE),
+    "full": GNNTrainConfig(**_FULL | _LARGE, play_horizon=72),
 }
 # What a sweep is worth may show many steps later, when single rewrites follow.
 _REWRITE_PPO = PPOConfig(gamma=0.97)

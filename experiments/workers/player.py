@@ -10,7 +10,7 @@ from experiments.evaluate.benchmarks import ALL_REFERENCES, Reference
 from experiments.evaluate.evaluation import Outcome
 from experiments.evaluate.study import Trial
 from experiments.policies.checkpoint import Checkpoint, policy_of
-from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, PassTrainConfig, Workers
+from experiments.policies.config import SKIP_BELOW, PassTrainConfig, Workers
 from experiments.policies.kind import PolicyKind
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.tasks import FollowByPipeline, MeasureReferences, PlaySamples
@@ -33,10 +33,10 @@ class Player:
     """Probability that a pass changes the module, as the policy predicts, below which it is not
     called."""
 
-    def method(self, samples: int = 1, stop_above: float = STOP_ABOVE) -> str:
+    def method(self, samples: int = 1, stop_above: float | None = None) -> str:
         """Returns the name in tables of a way to play."""
         name = self.kind.label
-        if stop_above != STOP_ABOVE:
+        if stop_above is not None:
             name += f", stops above {stop_above:g}"
         if self.skip_below != SKIP_BELOW:
             name += f", skips below {self.skip_below:g}"
@@ -52,7 +52,7 @@ class Player:
         names: Sequence[str],
         samples: int = 1,
         seed: int = 0,
-        stop_above: float = STOP_ABOVE,
+        stop_above: float | None = None,
         seconds: float | None = None,
         keep_losses: bool = False,
         before: Trial | None = None,
@@ -64,7 +64,8 @@ class Player:
             names: The benchmarks.
             samples: Episodes on each, of which the best is kept; one is greedy.
             seed: Seed of all episodes but the first, which is greedy.
-            stop_above: Probability of stopping above which a greedy episode ends.
+            stop_above: Probability of stopping above which a greedy episode ends; None is that of
+                the kind of policy.
             seconds: Wall time for each benchmark; the best state until then is its result.
                 None is no limit.
             keep_losses: True if benchmarks that cost their worker are left out.

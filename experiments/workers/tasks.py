@@ -11,7 +11,7 @@ import hlograph
 from envs.run_times import RUN_TIMES, Start
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load, measured
 from experiments.evaluate.evaluation import Check, Outcome, followed, least_on_the_way
-from experiments.policies.config import SKIP_BELOW, STOP_ABOVE, PolicyName
+from experiments.policies.config import SKIP_BELOW, PolicyName
 from experiments.policies.player import Episodes, play_greedily, play_samples
 from experiments.workers.collecting import Deck, RolloutStats, collect
 from experiments.workers.worker import Parameters, RolloutWorker, Task
@@ -83,8 +83,8 @@ class PlaySamples(Task):
     benchmark: str
     samples: int
     seed: int
-    stop_above: float = STOP_ABOVE
-    """See ``experiments.policies.evaluator.likeliest``."""
+    stop_above: float | None = None
+    """See ``experiments.policies.player.Episodes.greedy``."""
     skip_below: float = SKIP_BELOW
     """See ``experiments.policies.player.Episodes``."""
     seconds: float | None = None

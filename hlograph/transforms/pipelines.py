@@ -196,15 +196,16 @@ def _hlograph_simplify() -> Pipeline:
         (
             *_passes(
                 "constant_folding while-loop-invariant-code-motion cse_barrier_expander "
-                "call-inliner transpose-folding all-reduce-combiner sharding-remover "
+                "call-inliner:small transpose-folding all-reduce-combiner sharding-remover "
                 "tuple-simplifier cse constant_folding"
             ),
             FixedPoint(
                 _passes(
-                    "simplify-conditional slice-sinker algsimp:no-dot-strength-reduction "
-                    "reshape-mover:cheap-broadcast transpose-folding tuple-simplifier "
-                    "while-loop-constant-sinking constant_folding simplify-while-loops "
-                    "algsimp:no-dot-strength-reduction dce cse while-loop-invariant-code-motion"
+                    "call-inliner:single-call-site simplify-conditional slice-sinker "
+                    "algsimp:no-dot-strength-reduction reshape-mover:cheap-broadcast "
+                    "transpose-folding tuple-simplifier while-loop-constant-sinking "
+                    "constant_folding simplify-while-loops algsimp:no-dot-strength-reduction dce "
+                    "cse while-loop-invariant-code-motion"
                 )
             ),
         ),

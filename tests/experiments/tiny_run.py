@@ -35,6 +35,7 @@ def tiny_config(**changes: Any) -> GNNTrainConfig:
         envs_per_task=2,
         num_workers=2,
         horizon=6,
+        play_horizon=6,
         evaluations=2,
         validation_count=1,
         cloning=CloningConfig(epochs=1, corrections=1, correction_epochs=1),

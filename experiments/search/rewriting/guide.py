@@ -132,7 +132,7 @@ class RewriteGuide:
         return ActionProbabilities(
             offered,
             log_probs[0, : len(offered)].double().exp().numpy(),
-            stops=int(likeliest(log_probs)) == self._limit,
+            stops=int(likeliest(log_probs, self._kind.stop_above)) == self._limit,
         )
 
     def _state(self, node: RewriteNode, offered: list[Candidate], applicable: int) -> PolicyInput:

@@ -52,7 +52,10 @@ _CAMPAIGN = (
     _diverges(47291, "all-reduce-simplifier", 1, _GPU_PAIR, note="needs several devices"),
     _diverges(
         47294, "call-inliner", 135, _BOTH, "equal",
-        ("call-inliner", "call-inliner:single-call-site", "flatten-call-graph"),
+        (
+            "call-inliner", "call-inliner:small", "call-inliner:single-call-site",
+            "flatten-call-graph",
+        ),
         (m.CALLED_TWICE,), "compilers fuse what is inlined, and round otherwise",
     ),
     _diverges(

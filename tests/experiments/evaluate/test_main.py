@@ -37,7 +37,7 @@ from models.ppo import PPO
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """Checkpoint of an untrained op-count policy."""
-    config = PassTrainConfig(seed=7, horizon=6, envs_per_task=2, train_op_limit=60)
+    config = PassTrainConfig(seed=7, horizon=6, play_horizon=6, envs_per_task=2, train_op_limit=60)
     kind = policy_kind("op_counts", config)
     ppo = PPO(kind.new_policy(), kind.ppo)
     path = tmp_path_factory.mktemp("policy") / "op_counts.checkpoint"
@@ -291,7 +291,7 @@ def test_globs_choose_in_the_split_and_names_are_taken_as_they_are():
 
 
 def test_time_is_taken_with_nothing_known_before(checkpoint, names):
-    config = PassTrainConfig(horizon=6, envs_per_task=2)
+    config = PassTrainConfig(horizon=6, play_horizon=6, envs_per_task=2)
     recorder = _Counting()
     worker = RolloutWorker(config, recorder)
     _, policy = policy_of(Checkpoint.load(checkpoint))
@@ -390,7 +390,7 @@ def test_huge_modules_are_of_the_test_splits():
 
 def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     gat = GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4)
-    config = GNNTrainConfig(seed=5, horizon=6, envs_per_task=2, gat=gat)
+    config = GNNTrainConfig(seed=5, horizon=6, play_horizon=6, envs_per_task=2, gat=gat)
     kind = policy_kind("gnn", config)
     ppo = PPO(kind.new_policy(), kind.ppo)
     gnn = tmp_path / "gnn.checkpoint"
@@ -408,8 +408,8 @@ def test_win_gives_random_search_the_time_of_the_gnn(checkpoint, tmp_path):
     group = "diverse test-unseen"
     policies = ["GNN", "GNN, best of 3", "op counts", "op counts, best of 3"]
     searches = ["random search, time of GNN", "random search, time of GNN, best of 3"]
-    brief = ["GNN, stops above 0.2", "op counts, stops above 0.2"]
-    followed = [f"{policy}, then xla-simplify" for policy in policies]
+    brief = ["GNN, stops above 0.5", "op counts, stops above 0.5"]
+    followed = [f"{policy}, then hlograph-simplify" for policy in policies]
     assert sorted(study.methods(group)) == sorted([*policies, *followed, *searches, *brief])
     for policy, search in zip(policies[:2], searches, strict=True):
         (played,), (searched,) = study.of(policy, group), study.of(search, group)

@@ -9,7 +9,8 @@ from experiments.evaluate.evaluation import Outcome
 from experiments.policies.checkpoint import load_policy
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.evaluator import PolicyEvaluator
-from experiments.policies.kind import EnvRequest, PolicyInput
+from experiments.policies.fusion import FusionKind
+from experiments.policies.kind import STOP, EnvRequest, PolicyInput
 from experiments.policies.pass_ordering import PassOrderingKind
 from experiments.policies.player import Episodes, play_drawn, play_greedily, play_samples
 from experiments.policies.shipped import checkpoint_location
@@ -68,6 +69,33 @@ class Circle(gymnasium.Env):
             "fingerprint": str(self._there),
             "action_mask": np.ones(3, np.int8),
         }
+
+
+class Hesitant(PassOrderingKind):
+    """Kind that stops where that is more likely than not."""
+
+    stop_above = 0.5
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "action"),
+    [
+        (PassOrderingKind, None, 0),  # 0.7 is below 0.8
+        (PassOrderingKind, 0.6, 2),
+        (Hesitant, None, 2),
+        (Hesitant, 0.75, 0),
+    ],
+)
+def test_the_kind_says_how_likely_stopping_must_be(countdown_policy, kind, given, action):
+    episodes = Episodes(kind("op_counts", GNNTrainConfig()), countdown_policy, Circle)
+    episodes.begin({0: "circle"})
+    log_probs = torch.tensor([0.2, 0.1, 0.7]).log()
+    assert episodes.greedy(0, log_probs, given) == action
+
+
+def test_who_does_not_stop_takes_the_likelier_output():
+    assert FusionKind.stop_above == 0.5
+    assert FusionKind.outputs[-1] != STOP
 
 
 class Traveller(PassOrderingKind):

@@ -1,10 +1,12 @@
 """A search for one order of passes keeps what gains."""
 
 import json
+import re
 
 import pytest
 
 import hlograph
+from experiments.evaluate import best_known
 from experiments.search.fixed_order import FILE, main
 from experiments.search.pipelines import Order
 
@@ -31,6 +33,19 @@ def test_a_search_begins_with_an_order(tmp_path, capsys):
     assert main([*arguments, "--generations", "0", "--start", str(start)]) == 0
     assert "at the start" in capsys.readouterr().out
     assert Order.load(out / FILE) == order
+
+
+def test_passes_of_the_order_to_begin_with_are_drawn_too(tmp_path, capsys):
+    recorded = {name for row in best_known.current().values() for name in row.passes}
+    unknown = next(name for name in hlograph.passes.names if name not in recorded)
+    start, counts = tmp_path / "start.json", []
+    for number, name in enumerate(("call-inliner", unknown)):
+        Order((name,), ("dce",), ()).save(start)
+        out = ["--num-workers", "1", "--out", str(tmp_path / str(number))]
+        limits = ["--count", "1", "--op-limit", "30", "--generations", "0"]
+        assert main([*limits, *out, "--start", str(start)]) == 0
+        counts.append(int(re.findall(r"(\d+) passes", capsys.readouterr().out)[0]))
+    assert counts[1] == counts[0] + 1
 
 
 @pytest.mark.parametrize(

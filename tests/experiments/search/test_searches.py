@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from experiments.evaluate.benchmarks import measured
+from experiments.evaluate.benchmarks import ALL_REFERENCES, measured
+from experiments.policies.config import STOP_ABOVE
 from experiments.search.budget import Budget, BudgetSpentError
 from experiments.search.guide import Guide, NodeEvaluation, TrainedPolicy, expected_op_count
 from experiments.search.local import effective, shortened
@@ -105,7 +106,7 @@ def test_searches_with_a_policy(worker, benchmark, policy, replayed, method):
 
 
 def test_local_search_is_as_good_as_the_references(worker, benchmark):
-    reference = measured(benchmark)
+    reference = measured(benchmark, ALL_REFERENCES)
     found = _search(worker, benchmark, "local", calls=800).outcome
     assert found.op_count <= min(reference.after.values())
 
@@ -168,11 +169,11 @@ def _rewarded(policy: TrainedPolicy, reward) -> TrainedPolicy:
     return replace(policy, config=replace(policy.config, reward=reward))
 
 
-def test_a_policy_stops_where_that_is_more_likely_than_not(make_space, policy, monkeypatch):
-    odds = np.full(PASSES + 1, 0.51 / PASSES)
-    odds[7] += 0.001
+def test_a_policy_stops_where_that_is_likely_enough(make_space, policy, monkeypatch):
     guide = Guide(make_space(1), policy)
-    for stopping, move in ((0.49, 7), (0.52, None)):
+    for stopping, move in ((STOP_ABOVE - 0.01, 7), (STOP_ABOVE + 0.01, None)):
+        odds = np.full(PASSES + 1, (1 - stopping) / PASSES)
+        odds[7] += 1e-4
         odds[-1] = stopping
         evaluation = NodeEvaluation(np.log(odds / odds.sum()), 0.0)
         monkeypatch.setattr(
@@ -182,8 +183,8 @@ def test_a_policy_stops_where_that_is_more_likely_than_not(make_space, policy, m
         assert guide.greedy(guide._space.root) == move
 
 
-def test_episodes_are_as_long_as_in_training(make_space, policy, monkeypatch):
-    policy = replace(policy, config=replace(policy.config, horizon=7))
+def test_episodes_are_as_long_as_in_the_evaluation(make_space, policy, monkeypatch):
+    policy = replace(policy, config=replace(policy.config, play_horizon=7))
     space = make_space(500)
     guide = Guide(space, policy)
     asked = []

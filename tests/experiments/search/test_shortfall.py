@@ -13,7 +13,7 @@ from experiments.search.task import SearchTask
 @pytest.fixture(scope="module")
 def searched(benchmark, worker):
     """Returns the result of a short search, as the best order known."""
-    search = SearchTask(benchmark=benchmark, method="greedy", seed=0, calls=400, seconds=None)
+    search = SearchTask(benchmark=benchmark, method="local", seed=0, calls=800, seconds=None)
     return worker(search).outcome
 
 
@@ -51,7 +51,7 @@ def test_the_missing_passes_lead_on_from_the_episode(benchmark, worker, policy, 
 def test_a_policy_that_never_stops_reaches_its_horizon(benchmark, worker, policy, searched):
     found = worker(Explain(benchmark, stopping(policy, -1), searched.op_count, searched.passes))
     assert not found.stopped
-    assert found.calls == policy.pass_config.horizon
+    assert found.calls == policy.pass_config.play_horizon
 
 
 def test_the_recorded_order_comes_to_the_best_known_at_most(explained, searched):

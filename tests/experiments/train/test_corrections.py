@@ -8,7 +8,7 @@ import torch
 
 import hlograph
 from envs import PassOrderingEnv
-from experiments.policies.config import GNNTrainConfig
+from experiments.policies.config import STOP_ABOVE, GNNTrainConfig
 from experiments.policies.kind import policy_kind
 from experiments.policies.pass_ordering import encode
 from experiments.search.budget import Budget
@@ -26,7 +26,7 @@ KNOWN = ("dce", "algsimp", "reshape-mover", "call-inliner")
 """Passes of a policy that does not know all of the order, and has other numbers for them."""
 ORDER = ("call-inliner", "algsimp", "dce", "cse", "algsimp", "dce")
 CONFIG = GNNTrainConfig(
-    gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4), horizon=12
+    gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4), play_horizon=12
 )
 
 
@@ -55,7 +55,7 @@ def played(small, trained):
     env = PassOrderingEnv(
         small.name,
         observation=kind.observation,
-        horizon=CONFIG.horizon,
+        horizon=CONFIG.play_horizon,
         costs=False,
         actions=kind.action_names,
     )
@@ -72,7 +72,7 @@ def played(small, trained):
                 vector, torch.from_numpy(state.context)[None], torch.from_numpy(state.mask)[None]
             )
         action = int(log_probs[0, :-1].argmax())
-        if log_probs[0, -1] > np.log(0.5):
+        if log_probs[0, -1] > np.log(STOP_ABOVE):
             action = len(kind.action_names)
         observation, _, terminated, truncated, info = env.step(action)
         done = terminated or truncated

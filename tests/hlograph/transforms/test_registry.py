@@ -217,3 +217,38 @@ def test_long_scans_are_split_until_all_are_short():
     assert len(sizes) > 1
     assert all(int(size) <= 16 for window in sizes for size in window.split("x"))
     assert not module.run("reduce-window-rewriter")
+
+
+def _calls(sines: int, times: int) -> Module:
+    """Returns a module that calls a computation of so many sines several times in turn."""
+    body = "\n".join(f"  x{n + 1} = f32[] sine(x{n})" for n in range(sines - 1))
+    calls = "\n".join(f"  v{n + 1} = f32[] call(v{n}), to_apply=f" for n in range(times))
+    return Module.from_text(f"""
+HloModule calls
+f {{
+  p = f32[] parameter(0)
+  x0 = f32[] sine(p)
+{body}
+  ROOT end = f32[] negate(x{sines - 1})
+}}
+ENTRY main {{
+  v0 = f32[] parameter(0)
+{calls}
+  ROOT end = f32[] abs(v{times})
+}}
+""")
+
+
+@pytest.mark.parametrize(
+    ("sines", "times", "inlined"),
+    [(31, 3, ["", "small"]), (32, 3, [""]), (32, 1, ["", "small", "single-call-site"])],
+)
+def test_which_calls_are_inlined(sines, times, inlined):
+    """Computations of up to 32 instructions, the parameter left out, are small."""
+    left = {}
+    for option in ("", "small", "single-call-site"):
+        module = _calls(sines, times)
+        changed = module.run(f"call-inliner:{option}" if option else "call-inliner")
+        left[option] = module.op_counts()[hlograph.OPCODES.index("call")]
+        assert changed == (left[option] == 0)
+    assert left == {name: 0 if name in inlined else times for name in left}
