@@ -66,13 +66,14 @@ void AddCalls(std::vector<Pass>& passes) {
                     [] { return std::make_unique<xla::CallInliner>(/*single_call_site=*/true); },
                     PassNumerics::kExact,
                     {Opcode::kCall}});
-  passes.push_back({"call-inliner:small",
-                    "CallInliner",
-                    "Inlines computations that are called once or have at most 32 instructions.",
-                    {{"override_policy", "one call, or at most 32 instructions besides parameters"}},
-                    SmallCallInliner,
-                    PassNumerics::kExact,
-                    {Opcode::kCall}});
+  passes.push_back(
+      {"call-inliner:small",
+       "CallInliner",
+       "Inlines computations that are called once or have at most 32 instructions.",
+       {{"override_policy", "one call, or at most 32 instructions besides parameters"}},
+       SmallCallInliner,
+       PassNumerics::kExact,
+       {Opcode::kCall}});
   passes.push_back({"map-inline",
                     "MapInliner",
                     "Replaces maps of one operation by it.",
