@@ -184,7 +184,7 @@ def test_a_policy_stops_where_that_is_likely_enough(make_space, policy, monkeypa
 
 
 def test_episodes_are_as_long_as_in_the_evaluation(make_space, policy, monkeypatch):
-    policy = replace(policy, config=replace(policy.config, play_horizon=7))
+    policy = replace(policy, config=replace(policy.config, horizon=5, play_horizon=7))
     space = make_space(500)
     guide = Guide(space, policy)
     asked = []

@@ -26,7 +26,9 @@ KNOWN = ("dce", "algsimp", "reshape-mover", "call-inliner")
 """Passes of a policy that does not know all of the order, and has other numbers for them."""
 ORDER = ("call-inliner", "algsimp", "dce", "cse", "algsimp", "dce")
 CONFIG = GNNTrainConfig(
-    gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4), play_horizon=12
+    gat=GATConfig(layers=1, heads=2, head_width=8, edge_width=4, counted_kinds=4),
+    horizon=12,
+    play_horizon=12,
 )
 
 
