@@ -183,6 +183,11 @@ class PassTrainConfig(TrainConfig):
     """Number of rounds of corrections of the op-count policy, in place of --cloning.corrections; it
     loses by one."""
 
+    @property
+    def longest_play(self) -> int:
+        """Pass calls after which an episode that is played, not learned from, is truncated."""
+        return max(self.horizon, self.play_horizon)
+
 
 @dataclass(frozen=True)
 class GNNTrainConfig(PassTrainConfig):

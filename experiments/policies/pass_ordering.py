@@ -133,8 +133,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
         config = self.config
-        longest = max(config.horizon, config.play_horizon)
-        horizon = config.horizon if request.learns else longest
+        horizon = config.horizon if request.learns else config.longest_play
         memory = (Memory if request.fresh else _shared_memory)(
             None if request.fresh else _known_no_ops_file(config),
             no_op_bytes=config.known_no_ops_mib << 20,

@@ -191,7 +191,7 @@ class Guide:
         self._view = NodeView(space, kind.action_names, kind.observation, costs=config.value_costs)
         self._reward, self._reward_scale = config.reward, kind.ppo.reward_scale
         self._stop_above = kind.stop_above
-        self.horizon = max(config.horizon, config.play_horizon)
+        self.horizon = config.longest_play
         """Passes of an episode, as many as where the policy is evaluated."""
         self._evaluate = PolicyEvaluator(policy)
         self._evaluated: dict[PassNode, tuple[int, NodeEvaluation]] = {}

@@ -7,7 +7,7 @@ import torch
 
 from experiments.evaluate import __main__ as evaluate_program
 from experiments.evaluate.__main__ import EvaluateConfig, evaluate, main, table
-from experiments.evaluate.benchmarks import ALL_REFERENCES, Part, chosen
+from experiments.evaluate.benchmarks import Part, chosen
 from experiments.evaluate.run_folder import INTERRUPTED, REFUSED
 from experiments.evaluate.study import Study
 from experiments.paper.checkpoints import LARGER, figure3, generalisation, huge, win
@@ -67,7 +67,8 @@ def test_any_benchmarks(checkpoint, names, tmp_path):
     assert all(c.problem is None for c in trial.checks)
     assert all(seconds > 0 for seconds in trial.seconds)
     reference = study.references[names[0]]
-    assert set(reference.after) == set(ALL_REFERENCES)
+    others = {"xla-cpu-unexpanded", "hlograph-simplify"}
+    assert set(reference.after) == {"xla-cpu", "xla-simplify"} | others
     assert reference.calls["xla-simplify"] > 0
     text = table(study)
     assert names[1] in text

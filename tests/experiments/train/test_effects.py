@@ -34,7 +34,7 @@ def observed(tiny):
         parameters=parameters_of(policy),
         benchmarks=[NAME],
         episodes=3,
-        seed=0,
+        seed=2,
     )
     return task.do(RolloutWorker(tiny, FlightRecorder()))
 
@@ -44,7 +44,7 @@ def test_calls_are_observed_with_what_they_did(observed, tiny):
     start = corpus.benchmark(NAME).load()
     at_start = np.flatnonzero(~observed.recency.any(axis=1))
     assert at_start[0] == 0
-    assert len(at_start) >= 3  # one of each episode, and calls that changed nothing
+    assert len(at_start) > 3  # one of each episode, and calls that changed nothing
     for row in at_start:
         changed = start.clone().run(hlograph.passes[names[observed.action[row]]])
         assert bool(changed) == bool(observed.changed[row])
