@@ -51,6 +51,14 @@ std::unique_ptr<xla::CallInliner> SmallCallInliner() {
                                             /*uniquify_channel_ids=*/false, policy);
 }
 
+bool IsCall(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == Opcode::kCall;
+}
+
+bool CallsComputations(const xla::HloInstruction& instruction) {
+  return !instruction.called_computations().empty();
+}
+
 void AddCalls(std::vector<Pass>& passes) {
   passes.push_back({"call-inliner",
                     "CallInliner",
@@ -58,7 +66,10 @@ void AddCalls(std::vector<Pass>& passes) {
                     {},
                     [] { return std::make_unique<xla::CallInliner>(); },
                     PassNumerics::kExact,
-                    {Opcode::kCall}});
+                    {Opcode::kCall},
+                    "",
+                    {},
+                    IsCall});
   passes.push_back({"call-inliner:single-call-site",
                     "CallInliner",
                     "Inlines computations that are called once.",
@@ -86,7 +97,11 @@ void AddCalls(std::vector<Pass>& passes) {
                     "Copies computations that are called from several places.",
                     {},
                     [] { return std::make_unique<xla::FlattenCallGraph>(); },
-                    PassNumerics::kExact});
+                    PassNumerics::kExact,
+                    {},
+                    "",
+                    {},
+                    CallsComputations});
 }
 
 void AddLoops(std::vector<Pass>& passes) {

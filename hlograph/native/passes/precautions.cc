@@ -2,16 +2,20 @@
 // (docs/pass-claims.md); each has a test of its own in test_pass_regressions.py.
 #include "hlograph/native/passes/precautions.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "hlograph/native/module/work.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
@@ -162,6 +166,25 @@ bool IsMiscountedLoop(const xla::HloInstruction& instruction) {
   if (!iterations.has_value() || *iterations > 2) return false;
   const std::optional<int64_t> counted = xla::ComputeWhileLoopTripCount(&instruction, 1);
   return counted.has_value() && *counted != static_cast<int64_t>(*iterations);
+}
+
+double InstructionsWithCopies(const xla::HloModule& module,
+                              bool (*copies_callees)(const xla::HloInstruction& instruction)) {
+  absl::flat_hash_map<const xla::HloComputation*, double> sizes;
+  double largest = 0;
+  for (const xla::HloComputation* computation : module.MakeComputationPostOrder()) {
+    double size = 0;
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      ++size;
+      if (instruction->called_computations().empty() || !copies_callees(*instruction)) continue;
+      for (const xla::HloComputation* callee : instruction->called_computations()) {
+        size += sizes.at(callee);
+      }
+    }
+    sizes[computation] = size;
+    largest = std::max(largest, size);
+  }
+  return largest;
 }
 
 }  // namespace hlograph

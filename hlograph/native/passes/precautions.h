@@ -6,6 +6,7 @@
 
 namespace xla {
 class HloInstruction;
+class HloModule;
 }  // namespace xla
 
 namespace hlograph {
@@ -49,6 +50,12 @@ bool SlicesSliceUnclamped(const xla::HloInstruction& instruction);
 // True for a loop that runs once and XLA counts no iteration of, or the other way round, as where
 // the step passes the bound. WhileLoopSimplifier replaces it by the wrong values.
 bool IsMiscountedLoop(const xla::HloInstruction& instruction);
+
+// The number of instructions of the largest computation of a module, with all computations that it
+// calls, once for each call by an instruction that `copies_callees` holds for. Calls double it at
+// each level where a computation calls another one twice, so it may be as large as a double can be.
+double InstructionsWithCopies(const xla::HloModule& module,
+                              bool (*copies_callees)(const xla::HloInstruction& instruction));
 
 }  // namespace hlograph
 

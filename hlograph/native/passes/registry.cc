@@ -7,9 +7,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "hlograph/native/module/catching.h"
 #include "hlograph/native/module/names.h"
+#include "hlograph/native/passes/precautions.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -25,6 +27,19 @@ std::vector<Pass> MakeRegistry() {
   AddControlFlowPasses(passes);
   AddExpanderPasses(passes);
   return passes;
+}
+
+// Most instructions that a pass may make by copying computations: some GiB.
+constexpr double kMostCopied = 1 << 22;
+
+absl::Status CheckCopies(const Pass& pass, const xla::HloModule& module) {
+  if (pass.copies_callees == nullptr) return absl::OkStatus();
+  const double size = InstructionsWithCopies(module, pass.copies_callees);
+  if (size <= kMostCopied) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "%s copies computations for each of their calls, which would make %.3g instructions of %d; "
+      "at most %.0f are made",
+      pass.name, size, module.instruction_count(), kMostCopied));
 }
 
 // The first instruction that makes a precaution necessary, or null.
@@ -90,6 +105,8 @@ const Pass* FindPass(const std::string& name) {
 }
 
 absl::StatusOr<bool> RunPass(const Pass& pass, xla::HloModule* module) {
+  absl::Status fits = CheckCopies(pass, *module);
+  if (!fits.ok()) return fits;
   return Catching(absl::StrCat("XLA's pass of ", pass.name), [&]() -> absl::StatusOr<bool> {
     bool changed = false;
     if (!pass.requires_pass.empty()) {

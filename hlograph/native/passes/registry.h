@@ -70,6 +70,9 @@ struct Pass {
   std::vector<xla::HloOpcode> acts_on = {};
   std::string requires_pass = {};            // name of the entry that runs first, or empty
   std::vector<Precaution> precautions = {};  // in the order in which they are taken
+  // True for an instruction whose called computations the pass copies, for each of their calls. So
+  // it is refused where the copies of copies would not fit into memory. Null if it copies none.
+  bool (*copies_callees)(const xla::HloInstruction& instruction) = nullptr;
 };
 
 // All passes, in the order of their action numbers. Never changes at run time.
