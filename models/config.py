@@ -38,6 +38,8 @@ class GATConfig:
     """Width of the embeddings of edge types and operand positions."""
     counted_kinds: int = 32
     """Learned kinds of node whose number in the graph the pooling counts."""
+    opcode_counts: bool = False
+    """True if a graph's vector also has the number of its nodes of each opcode, on a log scale."""
     edges: bool = True
     """True if layers aggregate over neighbours; otherwise each sees the node's own vector alone."""
     reverse_edges: bool = True

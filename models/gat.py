@@ -58,7 +58,8 @@ class GATEncoder(Encoder):
                 self.edge_position = nn.Embedding(POSITION_BUCKETS, config.edge_width)
         self.layers = nn.ModuleList(blocks_of(config))
         self.pooling = Pooling(config)
-        self.width = self.pooling.width
+        self._shows_counts = config.opcode_counts
+        self.width = self.pooling.width + schema.opcodes * config.opcode_counts
 
     def store(self) -> RefinedGraphs:
         """Returns an empty store of graphs, refined as far as the layers reach."""
@@ -70,7 +71,17 @@ class GATEncoder(Encoder):
 
     def encode_block(self, block: Block) -> Tensor:
         """Encodes the states of a block that is on the encoder's device."""
-        return self.pooling(self.encode_nodes(block), block.members)
+        return self.pool(self.encode_nodes(block), block)
+
+    def pool(self, nodes: Tensor, block: Block) -> Tensor:
+        """Computes vectors of a block's states, float32 [G, self.width], from those of nodes."""
+        return self.with_counts(self.pooling(nodes, block.members), block.opcodes)
+
+    def with_counts(self, vectors: Tensor, opcodes: Tensor) -> Tensor:
+        """Appends opcode counts, [G, schema.opcodes], to vectors of graphs that show them."""
+        if not self._shows_counts:
+            return vectors
+        return torch.cat([vectors, opcodes.log1p() * LOG_COUNT_SCALE], dim=1)
 
     def encode_nodes(self, block: Block) -> Tensor:
         """Computes vectors of a block's nodes by their last colour, float32 [C, config.width]."""
@@ -147,14 +158,16 @@ class IncrementalGATEncoder(IncrementalEncoder):
 
     def __init__(self, encoder: GATEncoder, states: RefinedGraphs, fused: GraphEncoder) -> None:
         super().__init__(encoder, states)
-        self._graphs, self._fused = states, fused
+        self._whole, self._graphs, self._fused = encoder, states, fused
 
     def new_vectors(self) -> Tensor:
         """Encodes the states added since the last call, float32 [G, width]."""
         states = self._graphs.members(self._done)
         self._done += len(states)
         members = Members.of(states, np.concatenate([colours for colours, _ in states]))
-        return torch.from_numpy(self._fused.encode(members.entries()))
+        opcodes = torch.from_numpy(self._graphs.opcode_counts(states))
+        vectors = torch.from_numpy(self._fused.encode(members.entries()))
+        return self._whole.with_counts(vectors, opcodes)
 
     @property
     def node_vectors(self) -> Tensor:

@@ -195,7 +195,7 @@ class ActionEncoder(Encoder):
         assert isinstance(states.states, RefinedGraphs)
         block = states.states.block(chosen, device)
         nodes = self.graph.encode_nodes(block)
-        graphs = self.graph.pooling(nodes, block.members)
+        graphs = self.graph.pool(nodes, block)
         place = torch.searchsorted(block.colours, actions.colour)
         return self.joined(graphs, actions, nodes, place)
 

@@ -21,6 +21,9 @@ from hlograph.graph.weighted_sums import WeightedEntries
 from models.encoder import StateStore
 from models.graph_view import GraphArrays, GraphView
 
+OPCODE = 1
+"""Column of a node's row that has its opcode."""
+
 
 class Members(NamedTuple):
     """Number of nodes of each state with each of the last colours.
@@ -127,17 +130,20 @@ class Block(NamedTuple):
         rounds: A round for each layer.
         members: Which nodes each state has.
         colours: int64 [C], the last colours, ascending.
+        opcodes: float32 [G, schema.opcodes], how many nodes of each opcode a state has.
     """
 
     rows: Tensor
     rounds: list[Round]
     members: Members
     colours: Tensor
+    opcodes: Tensor
 
     def to(self, device: torch.device) -> Block:
         """Returns the same block on another device."""
         rounds = [part.to(device) for part in self.rounds]
-        return Block(self.rows.to(device), rounds, self.members.to(device), self.colours.to(device))
+        rows, members = self.rows.to(device), self.members.to(device)
+        return Block(rows, rounds, members, self.colours.to(device), self.opcodes.to(device))
 
 
 class RefinedGraphs(StateStore):
@@ -152,6 +158,7 @@ class RefinedGraphs(StateStore):
         self.view = view
         self.refinement = Refinement(rounds, len(view.columns), view.schema.edge_labels)
         self._members: list[tuple[np.ndarray, np.ndarray]] = []
+        self._opcodes = np.empty(0, np.int64)  # by last colour, with room for more
 
     def __len__(self) -> int:
         return len(self._members)
@@ -173,12 +180,14 @@ class RefinedGraphs(StateStore):
         """
         links, labels = self.view.labelled_edges(graph)
         colours = self.refinement.add(self.view.rows(graph), links, labels)
+        self._set_opcodes(colours, graph.nodes[:, OPCODE])
         self._members.append(self.refinement.counted(colours))
         return colours
 
     def merge(self, other: RefinedGraphs, numbers: Sequence[int]) -> np.ndarray:
         """Adds graphs of another store; maps its last colours to those here, int32."""
         colours_here = self.refinement.merge(other.refinement)
+        self._set_opcodes(colours_here, other._opcodes[: len(colours_here)])
         for number in numbers:
             colours, counts = other._members[number]
             order = np.argsort(colours_here[colours])
@@ -223,6 +232,24 @@ class RefinedGraphs(StateStore):
         """Returns each state's last colours, int32 ascending, and their counts, from `first` on."""
         return self._members[first:]
 
+    def opcode_counts(self, states: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """Counts nodes by opcode, float32 [len(states), schema.opcodes].
+
+        Args:
+            states: Last colours and their counts, as from `members`.
+        """
+        counted = np.empty((len(states), self.view.schema.opcodes), np.float32)
+        for row, (colours, counts) in zip(counted, states, strict=True):
+            row[:] = np.bincount(self._opcodes[colours], counts, len(row))
+        return counted
+
+    def _set_opcodes(self, colours: np.ndarray, opcodes: np.ndarray) -> None:
+        """Keeps the opcodes of nodes of some of the last colours."""
+        size = self.refinement.size(self.refinement.rounds)
+        if size > len(self._opcodes):
+            self._opcodes = np.resize(self._opcodes, 2 * size)
+        self._opcodes[colours] = opcodes
+
     def block(self, numbers: Sequence[int], device: torch.device) -> Block:
         """Collects the inputs for encoding some states.
 
@@ -243,7 +270,8 @@ class RefinedGraphs(StateStore):
             rounds.insert(0, Round.of(refined))
         rows = torch.from_numpy(refinement.select_rows(wanted))
         members = Members.of(states, place)
-        return Block(rows, rounds, members, torch.from_numpy(chosen).long()).to(device)
+        opcodes = torch.from_numpy(self.opcode_counts(states))
+        return Block(rows, rounds, members, torch.from_numpy(chosen).long(), opcodes).to(device)
 
     def round(self, number: int, first: int = 0) -> Round:
         """Returns a round, from 1 on, with its colours from `first` on and their visible edges.

@@ -198,8 +198,9 @@ class GNNTrainConfig(PassTrainConfig):
     baseline: str | None = None
     """Checkpoint of a policy on op counts to compare with, instead of training one: a path or URL,
     or the name of one that comes with the project."""
-    gat: GATConfig = field(default_factory=GATConfig)
-    """Encoder of the GNN policy."""
+    gat: GATConfig = field(default_factory=lambda: GATConfig(layers=1, opcode_counts=True))
+    """Encoder of the GNN policy. It knows the opcode counts exactly, which pooled vectors blur, and
+    with them further layers bring nothing that pays for their time."""
     gat_ppo: PPOConfig = field(default_factory=lambda: PPOConfig(gamma=0.97, final_entropy=0.0))
     """PPO of the GNN policy. It discounts less than other policies do, as a rare pass may show its
     worth ten passes later, and ends without an entropy bonus: it is played greedily."""

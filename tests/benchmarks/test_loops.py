@@ -21,7 +21,8 @@ def test_frames_a_second_count_collecting_and_learning():
 def test_the_settings_are_the_trainers():
     config = config_of(SETTINGS)
     assert (config.seed, config.threads, config.device) == (3, 1, "cpu")
-    assert (config.gat.layers, config.gat.heads, config.gat.head_width) == (3, 4, 16)
+    assert (config.gat.layers, config.gat.heads, config.gat.head_width) == (1, 4, 16)
+    assert config.gat.opcode_counts
 
 
 @pytest.mark.slow

@@ -51,6 +51,33 @@ def test_real_graphs_are_encoded_as_node_by_node(benchmark_graphs):
     torch.testing.assert_close(refined, plain, rtol=1e-4, atol=1e-5)
 
 
+def test_opcode_counts_are_part_of_the_vector(benchmark_graphs):
+    """They are exact, also where graphs are added one by one or come from another store."""
+    torch.manual_seed(0)
+    schema = GraphSchema.of_hlograph()
+    config = GATConfig(layers=1, opcode_counts=True)
+    encoder = GATEncoder(schema, config)
+    store, other = encoder.store(), encoder.store()
+    incremental = encoder.incremental(store)
+    vectors = []
+    for graph in benchmark_graphs[:2]:
+        store.add([graph])
+        vectors.append(incremental.new_vectors())
+    other.add(benchmark_graphs[1:])
+    store.merge(other, range(1, len(other)))
+    vectors.append(incremental.new_vectors())
+    counts = [
+        np.bincount(g.nodes[:, 1].astype(int), minlength=schema.opcodes) for g in benchmark_graphs
+    ]
+    found = torch.cat(vectors)[:, -schema.opcodes :]
+    np.testing.assert_allclose(found, np.log1p(counts) / 7, rtol=1e-6)
+    with torch.no_grad():
+        whole = encoder(store, torch.arange(len(store)))
+    assert whole.shape == (len(benchmark_graphs), encoder.width)
+    torch.testing.assert_close(whole, torch.cat(vectors), rtol=1e-5, atol=1e-6)
+    assert GATEncoder(schema, GATConfig(layers=1)).width == encoder.width - schema.opcodes
+
+
 def test_a_graph_in_a_batch_is_encoded_as_alone(encoder, random_graph):
     graphs = [random_graph(n, 2 * n, seed=n) for n in (1, 5, 17, 40)]
     together = encoder.encode_items(graphs)
