@@ -1,8 +1,8 @@
 """Evaluates a policy in states, and chooses the action that it takes when it does not draw."""
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -57,8 +57,26 @@ class PolicyEvaluator:
     def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
         """Returns the policy's outputs in states. Those not seen before are encoded together."""
         numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
-        vectors = self.table.vectors(numbers)
         context, mask = np.stack([s.context for s in states]), np.stack([s.mask for s in states])
+        return self._outputs(numbers, context, mask)
+
+    @torch.no_grad()
+    def retried(self, seen: Evaluation, tried: Mapping[int, int]) -> Evaluation:
+        """Returns the outputs as if some actions had been tried and had changed nothing.
+
+        Args:
+            seen: The outputs, of a policy that knows its actions by name; its context begins with
+                the mask.
+            tried: Number of the action, by row.
+        """
+        context, mask = seen.context.numpy().copy(), seen.mask.numpy().copy()
+        at = list(tried), list(tried.values())
+        context[at] = mask[at] = False
+        return self._outputs(seen.numbers, context, mask)
+
+    def _outputs(self, numbers: list[int], context: np.ndarray, mask: np.ndarray) -> Evaluation:
+        """Evaluates the heads in states of the table, with their contexts and masks."""
+        vectors = self.table.vectors(numbers)
         seen = torch.from_numpy(context), torch.from_numpy(mask)
         if self._heads is not None:
             rows = np.concatenate([vectors.numpy(), context], axis=1)
@@ -87,19 +105,6 @@ class PolicyEvaluator:
             return torch.from_numpy(self._effects.apply(rows)).sigmoid().numpy()
         logits = self._policy.effects(*(part.to(self._device) for part in inputs))
         return logits.sigmoid().numpy(force=True)
-
-
-def tried(state: PolicyInput, action: int) -> PolicyInput:
-    """Returns a state as a policy sees it once it tried an action there that changed nothing.
-
-    Args:
-        state: The state, of a policy that knows its actions by name; its context begins with the
-            mask.
-        action: Number of the action.
-    """
-    mask, context = state.mask.copy(), state.context.copy()
-    mask[action] = context[action] = False
-    return replace(state, mask=mask, context=context)
 
 
 def likeliest(log_probs: Tensor, stop_above: float) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import SKIP_BELOW
-from experiments.policies.evaluator import Evaluation, PolicyEvaluator, greedy_action, tried
+from experiments.policies.evaluator import Evaluation, PolicyEvaluator, greedy_action
 from experiments.policies.kind import MakeEnv, PlayedEpisode, PolicyInput, PolicyKind
 from models.actor_critic import ActorCritic, sample
 from models.effects import recency
@@ -195,8 +195,7 @@ class Episodes:
 
     def _chosen(self, numbers: Sequence[int], choose: Choose) -> tuple[Evaluation, list[int]]:
         """Has an action chosen in each episode: none that is predicted to change nothing."""
-        states = [self.running[number] for number in numbers]
-        seen = self.evaluate(states)
+        seen = self.evaluate([self.running[number] for number in numbers])
         actions = [int(action) for action in choose(numbers, seen)]
         if not self._skip_below:
             return seen, actions
@@ -206,10 +205,10 @@ class Episodes:
         useless = np.zeros(seen.mask.shape, bool)
         useless[:, :-1] = effects < self._skip_below
         while again := [row for row, action in enumerate(actions) if useless[row, action]]:
-            for row in again:
-                states[row] = tried(states[row], actions[row])
-                useless[row, actions[row]] = False  # if it is chosen again, it is taken
-            seen = self.evaluate(states)
+            tried = {row: actions[row] for row in again}
+            useless[again, list(tried.values())] = False  # if it is chosen again, it is taken
+            with self._timed("inference"):
+                seen = self._evaluator.retried(seen, tried)
             chosen = choose([numbers[row] for row in again], seen.of(again))
             for row, action in zip(again, chosen, strict=True):
                 actions[row] = int(action)
