@@ -98,11 +98,13 @@ class LeastState(NamedTuple):
         passes: Passes that lead there.
         op_count: Its op count.
         calls: Calls of the whole pipeline.
+        called: Passes that are called up to there, also those that change nothing.
     """
 
     passes: tuple[str, ...]
     op_count: int
     calls: int
+    called: tuple[str, ...]
 
 
 def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
@@ -116,14 +118,14 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
         module: The module; it is changed as the whole pipeline does.
         pipeline: Name of the pipeline.
     """
-    least, applied, best, calls = module.op_count, list[str](), 0, 0
+    least, applied, called, best = module.op_count, list[str](), list[str](), (0, 0)
     idle, may_act = set[str](), hlograph.passes.may_act(module.op_counts())
 
     def step(entry: hlograph.Pass) -> bool:
-        nonlocal least, best, calls, may_act
+        nonlocal least, best, may_act
         if entry.name in idle or not may_act[entry.index]:
             return False
-        calls += 1
+        called.append(entry.name)
         idle.add(entry.name)
         try:
             changed = module.run(entry)
@@ -135,11 +137,11 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
         idle.clear()
         may_act = hlograph.passes.may_act(module.op_counts())
         if module.op_count < least:
-            least, best = module.op_count, len(applied)
+            least, best = module.op_count, (len(applied), len(called))
         return True
 
     hlograph.pipelines[pipeline].run(step)
-    return LeastState(tuple(applied[:best]), least, calls)
+    return LeastState(tuple(applied[: best[0]]), least, len(called), tuple(called[: best[1]]))
 
 
 def followed(before: Outcome, least: LeastState) -> Outcome:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import hlograph
 from envs.rewards import Reward, resolve_reward
-from experiments.evaluate.evaluation import Outcome
+from experiments.evaluate.evaluation import least_on_the_way, load
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
@@ -15,7 +16,6 @@ from experiments.search.space import PassNode
 from experiments.search.task import worker_space
 from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
-from experiments.workers.tasks import FollowByPipeline
 from experiments.workers.worker import RolloutWorker, Task
 
 IMITATED = "hlograph-simplify"
@@ -23,7 +23,7 @@ IMITATED = "hlograph-simplify"
 
 
 def pipeline_orders(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the passes of ``IMITATED`` that change each benchmark, up to its least op count.
+    """Returns the passes that ``IMITATED`` calls on each benchmark, up to its least op count.
 
     Orders of one pipeline have the same passes follow each other everywhere, so that they are
     learned soon. Orders that a search found for each benchmark alone are shorter, and lead to
@@ -33,13 +33,20 @@ def pipeline_orders(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, 
         runner: Runs the pipeline.
         benchmarks: Names. Those that the pipeline makes no smaller are left out.
     """
-
-    def task(benchmark: str) -> Task:
-        return FollowByPipeline(before=Outcome(benchmark, 0, 0, (), 0), pipeline=IMITATED)
-
-    results = runner.measured(benchmarks, task, "orders to imitate")
-    orders = {name: outcome.passes for name, (outcome, _) in results.items()}
+    orders = runner.measured(benchmarks, CallPipeline, "orders to imitate")
     return {name: passes for name, passes in orders.items() if passes}
+
+
+@dataclass(frozen=True)
+class CallPipeline(Task):
+    """Runs ``IMITATED`` on a benchmark."""
+
+    benchmark: str
+
+    def do(self, worker: RolloutWorker) -> tuple[str, ...]:
+        """Returns the passes that it calls up to the least op count."""
+        worker.recorder.begin(self.benchmark.encode(), worker.config.check_seconds)
+        return least_on_the_way(load(self.benchmark), IMITATED).called
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Demonstrate(Task):
     A policy that plays tries some passes without effect before it finds the right one, and its
     mask shows that. An order to imitate has no such tries. So each state is recorded several times,
     with a random part masked of the passes that a few tries found to change nothing.
+
+    Where a pass acts on opcodes that the module has, it is imitated though it changes nothing. What
+    the policy learns then depends on the mask, and which calls are in vain it learns afterwards to
+    predict. Otherwise it forgets passes that seldom change what they act on, as conditionals.
     """
 
     kind: PolicyName
@@ -86,31 +97,41 @@ class Demonstrate(Task):
         """Returns views, action and reward of each decision; the last one is to stop."""
         space = view.space
         start = view.measure(space.root)
-        node, rows = space.root, []
+        node, tried, rows = space.root, list[int](), []
         for move in view.order(passes):
-            views = self._views(view, node, random)
             before, node = node, space.step(node, move)
-            if node is not before:
+            changed = node is not before
+            is_shown = hlograph.passes[move].acts_on and move not in (*node.idle, *tried)
+            if changed or is_shown:
+                views = self._views(view, before, tried, random)
                 rewarded = reward(start, view.measure(before), view.measure(node))
                 rows.append((views, view.action(move), rewarded))
+                tried = [] if changed else [*tried, move]
         end = view.measure(node)
         rewarded = reward(start, end, end._replace(stopped=True))
-        return [*rows, (self._views(view, node, random), view.action(None), rewarded)]
+        return [*rows, (self._views(view, node, tried, random), view.action(None), rewarded)]
 
     def _views(
-        self, view: NodeView, node: PassNode, random: np.random.Generator
+        self, view: NodeView, node: PassNode, tried: list[int], random: np.random.Generator
     ) -> list[PolicyInput]:
-        """Returns views of a state with masked passes that have no effect; in the first, none."""
-        acting = [move for move in view.moves if move not in node.idle]
-        tried = random.permutation(acting)[: self.tries].tolist()
-        idle = [move for move in tried if view.space.step(node, move) is node]
-        views = [view.state(node, ())]
+        """Returns views of a state with masked passes that have no effect.
+
+        Args:
+            view: The view.
+            node: The state.
+            tried: Passes that are masked in all views; in the first no others are.
+            random: Draws the others.
+        """
+        acting = [move for move in view.moves if move not in (*node.idle, *tried)]
+        drawn = random.permutation(acting)[: self.tries].tolist()
+        idle = [move for move in drawn if view.space.step(node, move) is node]
+        views = [view.state(node, tried)]
         for _ in range(1, self.visits):
             hidden: list[int] = []
             if idle:
                 share = random.permutation(idle)[: random.integers(1, len(idle) + 1)]
                 hidden = share.tolist()
-            views.append(view.state(node, hidden))
+            views.append(view.state(node, [*tried, *hidden]))
         return views
 
 

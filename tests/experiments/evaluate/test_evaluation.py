@@ -35,7 +35,7 @@ def test_a_check_that_lost_its_worker_has_failed():
 def test_a_pipeline_is_followed_to_its_smallest_module():
     module = load("dense-linear-algebra/slogdet/one")
     smallest, ended = module.clone(), module.clone()
-    passes, op_count, calls = least_on_the_way(ended, "xla-simplify")
+    passes, op_count, calls, called = least_on_the_way(ended, "xla-simplify")
     for name in passes:
         smallest.run(name)
     assert op_count == smallest.op_count
