@@ -103,26 +103,32 @@ class Demonstrate(Task):
             changed = node is not before
             is_shown = hlograph.passes[move].acts_on and move not in (*node.idle, *tried)
             if changed or is_shown:
-                views = self._views(view, before, tried, random)
+                views = self._views(view, before, move, tried, random)
                 rewarded = reward(start, view.measure(before), view.measure(node))
                 rows.append((views, view.action(move), rewarded))
                 tried = [] if changed else [*tried, move]
         end = view.measure(node)
         rewarded = reward(start, end, end._replace(stopped=True))
-        return [*rows, (self._views(view, node, tried, random), view.action(None), rewarded)]
+        return [*rows, (self._views(view, node, None, tried, random), view.action(None), rewarded)]
 
     def _views(
-        self, view: NodeView, node: PassNode, tried: list[int], random: np.random.Generator
+        self,
+        view: NodeView,
+        node: PassNode,
+        shown: int | None,
+        tried: list[int],
+        random: np.random.Generator,
     ) -> list[PolicyInput]:
         """Returns views of a state with masked passes that have no effect.
 
         Args:
             view: The view.
             node: The state.
+            shown: The pass to imitate there, which is never masked; None is to stop.
             tried: Passes that are masked in all views; in the first no others are.
             random: Draws the others.
         """
-        acting = [move for move in view.moves if move not in (*node.idle, *tried)]
+        acting = [move for move in view.moves if move not in (*node.idle, *tried, shown)]
         drawn = random.permutation(acting)[: self.tries].tolist()
         idle = [move for move in drawn if view.space.step(node, move) is node]
         views = [view.state(node, tried)]

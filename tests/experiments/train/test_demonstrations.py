@@ -68,6 +68,18 @@ def test_first_views_are_the_environments(small, worker, name, known):
     assert taught.returns[::3].tolist() == pytest.approx(expected, rel=1e-5)
 
 
+def test_what_is_imitated_is_not_masked(small, worker):
+    order = ("call-inliner", "tuple-simplifier", "reshape-mover", "dce", "tuple-simplifier", "cse")
+    changed = [small.load().run(name) for name in order]
+    assert not all(changed)  # some of them are imitated though they change nothing
+    taught = (
+        Demonstrate(kind="op_counts", orders={small.name: order}, seed=1, visits=6, tries=91)
+        .do(worker)
+        .demonstrations()
+    )
+    assert bool(taught.mask.gather(1, taught.action.unsqueeze(1)).all())
+
+
 def test_what_is_masked_changes_nothing(small, worker):
     recorded = Demonstrate(
         kind="op_counts", orders={small.name: ORDER}, seed=1, visits=6, tries=30
