@@ -204,8 +204,8 @@ class Episodes:
             effects = self._evaluator.effects(seen, self.recency(numbers, num_actions))
         useless = np.zeros(seen.mask.shape, bool)
         useless[:, :-1] = effects < self._skip_below
-        while again := [row for row, action in enumerate(actions) if useless[row, action]]:
-            tried = {row: actions[row] for row in again}
+        while tried := {row: a for row, a in enumerate(actions) if useless[row, a]}:
+            again = list(tried)
             useless[again, list(tried.values())] = False  # if it is chosen again, it is taken
             with self._timed("inference"):
                 seen = self._evaluator.retried(seen, tried)

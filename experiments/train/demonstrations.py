@@ -7,7 +7,8 @@ import numpy as np
 
 import hlograph
 from envs.rewards import Reward, resolve_reward
-from experiments.evaluate.evaluation import least_on_the_way, load
+from experiments.evaluate.benchmarks import load
+from experiments.evaluate.evaluation import least_on_the_way
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind

@@ -176,7 +176,7 @@ double InstructionsWithCopies(const xla::HloModule& module,
     double size = 0;
     for (const xla::HloInstruction* instruction : computation->instructions()) {
       ++size;
-      if (instruction->called_computations().empty() || !copies_callees(*instruction)) continue;
+      if (!copies_callees(*instruction)) continue;
       for (const xla::HloComputation* callee : instruction->called_computations()) {
         size += sizes.at(callee);
       }

@@ -601,21 +601,25 @@ thread.join()
 """
 
 
-@pytest.mark.parametrize("name", ["call-inliner", "flatten-call-graph"])
-@pytest.mark.parametrize("mebibytes", [128, 256])
-def test_a_pass_that_runs_out_of_memory_leaves_the_module_as_it_was(name: str, mebibytes: int):
+def test_a_pass_that_runs_out_of_memory_leaves_the_module_as_it_was():
     """The allocator throws in the middle of the pass, in a process of little memory.
 
     XLA is compiled without clean-up after exceptions. Where the allocation fails differs from run
     to run, and in some places, one of thirty seen, XLA ends the process by a signal. A process that
     goes on must have the module that it had.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", OUT_OF_MEMORY, name, str(mebibytes)],
-        input=explosion(20),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=Path(__file__).parents[3],
-    )
-    assert done.stdout == "unharmed\n" or done.returncode < 0, done.stderr
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", OUT_OF_MEMORY, name, str(mebibytes)],
+            input=explosion(20),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=Path(__file__).parents[3],
+        )
+        for name in ("call-inliner", "flatten-call-graph")
+        for mebibytes in (128, 256)
+    ]
+    results = [(each.returncode, each.stdout, each.stderr) for each in done]
+    assert all(each.stdout == "unharmed\n" or each.returncode < 0 for each in done), results
+    assert any(each.stdout == "unharmed\n" for each in done), results
