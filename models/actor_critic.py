@@ -55,7 +55,7 @@ class ActorCritic(nn.Module):
         self.value_head = _head(width + value_width, config.width, 1, final_gain=1.0)
         self.effects: EffectHead | None = None
         if num_actions > 1:
-            self.effects = EffectHead(seen, context_width, num_actions - 1, config.width)
+            self.effects = EffectHead(seen, context_width, num_actions, config.width)
         self.action_axes: Mapping[str, ActionAxis] = {
             "policy_head.2.weight": ActionAxis(),
             "policy_head.2.bias": ActionAxis(),
@@ -87,11 +87,13 @@ class ActorCritic(nn.Module):
 
     @property
     def predicts_effects(self) -> bool:
-        """True if the policy has learned which actions change a state."""
+        """True if the policy has learned which actions make a difference."""
         return self.effects is not None and self.effects.trained
 
     def load_parameters(self, parameters: Mapping[str, Tensor]) -> None:
-        """Loads parameters; without those of the effects, which older policies lack, they forget.
+        """Loads parameters. Without those of effects that fit, a policy predicts none.
+
+        Older policies lack them, or know none for stopping.
 
         Args:
             parameters: As ``state_dict`` returns them.
@@ -99,11 +101,12 @@ class ActorCritic(nn.Module):
         Raises:
             RuntimeError: There are others, or they have another shape.
         """
-        own = {name for name in self.state_dict() if name.startswith("effects.")}
-        if self.effects is not None and own.isdisjoint(parameters):
+        own = {k: v for k, v in self.state_dict().items() if k.startswith("effects.")}
+        fits = all(k in parameters and parameters[k].shape == v.shape for k, v in own.items())
+        if self.effects is not None and not fits:
             self.effects.forget()
-            kept = {name: value for name, value in self.state_dict().items() if name in own}
-            parameters = {**parameters, **kept}
+            others = {k: v for k, v in parameters.items() if k not in own}
+            parameters = {**others, **own}  # these share memory with what has just forgotten
         self.load_state_dict(parameters)
 
     @torch.no_grad()

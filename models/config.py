@@ -172,11 +172,12 @@ class CloningConfig:
 
 @dataclass(frozen=True)
 class EffectHeadConfig:
-    """Hyper-parameters of the predictions which passes change a module; see `models.effects`."""
+    """Hyper-parameters of the predictions which passes make a difference; see `models.effects`."""
 
     episodes: int = 2
     """Episodes on each module that they are learned from, after the policy was trained; the first
-    is greedy. 0 learns no predictions, and every pass that the policy chooses is called."""
+    takes the likeliest passes, and none stops. 0 learns no predictions, and every pass that the
+    policy chooses is called."""
     op_limit: int = 3_000
     """Training benchmarks with more instructions are left out of these episodes."""
     epochs: int = 12
@@ -185,5 +186,7 @@ class EffectHeadConfig:
     """Calls of an optimizer step."""
     learning_rate: float = 2e-3
     """Step size of AdamW at the start; it falls linearly to 0."""
+    dropout: float = 0.2
+    """Share of inputs and hidden values that are dropped in each step."""
     weight_decay: float = 0.1
     """Weight decay of AdamW."""

@@ -36,8 +36,8 @@ STOP_ABOVE = 0.8
 """Probability of stopping above which a greedy episode of passes ends. At 0.5 many end too early: a
 call too many costs little, and without one that matters twice as many instructions may be left."""
 SKIP_BELOW = 0.05
-"""Probability that an action changes the state, as the policy predicts, below which it is not
-taken."""
+"""Probability that an action makes a difference, as the policy predicts, below which it is not
+taken; see ``models.effects``."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class PolicyEvaluator:
 
     @torch.no_grad()
     def effects(self, seen: Evaluation, recent: np.ndarray) -> np.ndarray:
-        """Returns the probability that each action changes its state, float32 [N, A - 1].
+        """Returns the probability that each action makes a difference, float32 [N, A].
 
         Args:
             seen: The states.
@@ -115,9 +115,10 @@ def likeliest(log_probs: Tensor, stop_above: float) -> Tensor:
 
     Args:
         log_probs: float32 [B, A]; the last action is to stop.
-        stop_above: Probability of stopping above which it is chosen.
+        stop_above: Probability of stopping from which on it is chosen; 1 is where nothing else is
+            left.
     """
-    stops = log_probs[:, -1] > math.log(stop_above)
+    stops = log_probs[:, -1] >= math.log(stop_above)
     return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
 
 
@@ -143,4 +144,4 @@ def greedy_action(
             return stop
         fresh[stop] = True
         values = np.where(fresh, values, -math.inf)
-    return stop if values[stop] > math.log(stop_above) else int(values[:-1].argmax())
+    return stop if values[stop] >= math.log(stop_above) else int(values[:-1].argmax())

@@ -73,9 +73,9 @@ class Episodes:
         policy: The policy.
         make_env: Makes environments of this kind.
         num_envs: Number of environments.
-        skip_below: Probability that an action changes the state, as the policy predicts, below
+        skip_below: Probability that an action makes a difference, as the policy predicts, below
             which it is not taken; the policy is asked again as if it had been, and had changed
-            nothing. 0 takes all that it chooses.
+            nothing. Where stopping makes none, the episode ends. 0 takes all that it chooses.
     """
 
     def __init__(
@@ -169,10 +169,10 @@ class Episodes:
 
         Args:
             numbers: The episodes.
-            num_actions: Number of actions, without the one that stops.
+            num_actions: Number of actions.
 
         Returns:
-            float32 [len(numbers), num_actions]: see ``models.effects.recency``.
+            float32 [len(numbers), num_actions - 1]: see ``models.effects.recency``.
         """
         return np.stack([recency(self._changes[number], num_actions) for number in numbers])
 
@@ -194,16 +194,18 @@ class Episodes:
         return Transition(state, float(reward), terminated, truncated, info)
 
     def _chosen(self, numbers: Sequence[int], choose: Choose) -> tuple[Evaluation, list[int]]:
-        """Has an action chosen in each episode: none that is predicted to change nothing."""
+        """Has an action chosen in each episode: none that is predicted to make no difference."""
         seen = self.evaluate([self.running[number] for number in numbers])
         actions = [int(action) for action in choose(numbers, seen)]
         if not self._skip_below:
             return seen, actions
-        num_actions = seen.mask.shape[1] - 1
+        num_actions = seen.mask.shape[1]
         with self._timed("inference"):
             effects = self._evaluator.effects(seen, self.recency(numbers, num_actions))
-        useless = np.zeros(seen.mask.shape, bool)
-        useless[:, :-1] = effects < self._skip_below
+        useless = effects < self._skip_below
+        for row in np.flatnonzero(useless[:, -1]):
+            actions[row] = num_actions - 1
+        useless[:, -1] = False
         while tried := {row: a for row, a in enumerate(actions) if useless[row, a]}:
             again = list(tried)
             useless[again, list(tried.values())] = False  # if it is chosen again, it is taken

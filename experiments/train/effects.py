@@ -1,27 +1,24 @@
-"""Teaches a trained policy which passes change a module; see `models.effects`.
+"""Teaches a trained policy which passes change a module, and when to end; see `models.effects`.
 
-The policy plays the training benchmarks, and each episode goes on by the reference pipeline that
-often follows a policy. What each call did is what the predictions are learned from.
+The policy plays the training benchmarks and does not stop by itself. What each call did, and
+whether the episode found fewer instructions later, is what the predictions are learned from.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 import torch
 
-import hlograph
-from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import SKIP_BELOW, PolicyName
 from experiments.policies.evaluator import Evaluation
-from experiments.policies.kind import STOP, MakeEnv, PolicyKind
-from experiments.policies.player import Choose, Episodes, JointStep, play_drawn, play_greedily
+from experiments.policies.kind import STOP, PolicyKind
+from experiments.policies.player import Episodes
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
-from hlograph.transforms.pipelines import Pipeline
-from models.actor_critic import ActorCritic
+from models.actor_critic import ActorCritic, sample
 from models.config import EffectHeadConfig
 from models.effects import (
     EffectErrors,
@@ -31,56 +28,10 @@ from models.effects import (
     fit_effects,
 )
 
-FOLLOWER = "xla-simplify"
-"""Pipeline that goes on from the episodes."""
-
-_FOLLOWED_HORIZON = 1_000
-"""Steps that are enough for an episode and the pipeline after it."""
-
-
-class ObservedEpisodes(Episodes):
-    """Episodes that skip no action, and keep what each action did.
-
-    Args:
-        observed: Receives what actions did, step by step.
-        kind: This and what follows: see ``Episodes``.
-        policy: See there.
-        make_env: See there.
-    """
-
-    def __init__(
-        self,
-        observed: list[ObservedEffects],
-        kind: PolicyKind,
-        policy: ActorCritic,
-        make_env: MakeEnv,
-    ) -> None:
-        super().__init__(kind, policy, make_env, skip_below=0.0)
-        self._observed = observed
-
-    def step(self, choose: Choose) -> JointStep:
-        """Takes an action in each running episode; see ``Episodes.step``."""
-        stop = self.kind.outputs.index(STOP)
-        recent = self.recency(sorted(self.running), stop)
-        joint = super().step(choose)
-        actions = np.array(joint.actions)
-        rows = np.flatnonzero(actions != stop)
-        changed = np.array([after.info["changed"] for after in joint.after.values()], bool)
-        self._observed.append(
-            ObservedEffects(
-                encoded=self.table.vectors(joint.seen.numbers).numpy(force=True)[rows],
-                context=joint.seen.context.numpy()[rows],
-                recency=recent[rows],
-                action=actions[rows],
-                changed=changed[rows],
-            )
-        )
-        return joint
-
 
 @dataclass(frozen=True)
 class ObserveEffects(Task):
-    """Plays a policy and the follower after it, and keeps what each call did."""
+    """Plays a policy to the horizon, and keeps what came of each call."""
 
     kind: PolicyName
     parameters: Parameters
@@ -89,55 +40,55 @@ class ObserveEffects(Task):
     seed: int
 
     def do(self, worker: RolloutWorker) -> ObservedEffects:
-        """Plays one greedy episode on each benchmark, and others that draw their actions."""
+        """Plays one episode of likeliest passes on each benchmark, and others that draw them."""
         kind, policy = worker.policy(self.kind, self.parameters)
-        pipeline = hlograph.pipelines[FOLLOWER]
-        follows = pipeline.passes <= set(kind.outputs)
-        makers = [
-            worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False, horizon=horizon)
-            for horizon in (None, _FOLLOWED_HORIZON)
-        ]
+        make_env = worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False)
         observed: list[ObservedEffects] = []
-        policy_plays, pipeline_plays = (
-            ObservedEpisodes(observed, kind, policy, make_env) for make_env in makers
-        )
-        with closing(policy_plays), closing(pipeline_plays):
+        with closing(Episodes(kind, policy, make_env, skip_below=0.0)) as episodes:
             for benchmark in self.benchmarks:
                 for number in range(self.episodes):
-                    if number:
-                        outcome = play_drawn(policy_plays, benchmark, self.seed + number)
-                    else:
-                        (outcome,) = play_greedily(policy_plays, [benchmark])
-                    if follows:
-                        _follow(pipeline_plays, outcome, pipeline)
+                    seed = np.random.SeedSequence([self.seed, number, *benchmark.encode()])
+                    (state,) = seed.generate_state(1).tolist()
+                    draws = torch.Generator().manual_seed(state) if number else None
+                    observed += _observed(episodes, benchmark, draws)
         return ObservedEffects.joined(observed)
 
 
-def _follow(episodes: Episodes, before: Outcome, pipeline: Pipeline) -> None:
-    """Goes on by a reference pipeline from where an outcome of the policy ends.
+def _observed(
+    episodes: Episodes, benchmark: str, draws: torch.Generator | None
+) -> list[ObservedEffects]:
+    """Plays an episode that ends where no pass is left or at the horizon; returns its calls.
 
     Args:
-        episodes: Environments with `_FOLLOWED_HORIZON`, of which one is used.
-        before: Outcome of the policy.
-        pipeline: The pipeline, of passes that the policy knows. Those that are masked are not
-            called.
+        episodes: Environments that skip no action, of which one is used.
+        benchmark: Name of the benchmark.
+        draws: Generator that draws the passes; None takes the likeliest ones.
     """
-    action_of = {name: action for action, name in enumerate(episodes.kind.outputs)}
-    episodes.running.clear()
-    episodes.begin({0: before.benchmark})
-    for name in before.passes:
-        episodes.take(0, action_of[name])
-    calls = pipeline.calls()
-    changed: bool | None = None
+    stop = episodes.kind.outputs.index(STOP)
 
     def choose(_: Sequence[int], seen: Evaluation) -> list[int]:
-        entry = calls.send(changed)
-        while entry is not None and not seen.mask[0, action_of[entry.name]]:
-            entry = calls.send(False)
-        return [action_of[STOP] if entry is None else action_of[entry.name]]
+        passes = seen.log_probs[:, :stop]
+        if not seen.mask[0, :stop].any():
+            return [stop]
+        return [int(passes.argmax()) if draws is None else int(sample(passes, draws))]
 
+    episodes.running.clear()
+    sizes = [int(episodes.begin({0: benchmark})[0]["size"])]
+    calls: list[ObservedEffects] = []
     while episodes.running:
-        changed = bool(episodes.step(choose).after[0].info["changed"])
+        recent = episodes.recency([0], stop + 1)
+        seen, (action,), after = episodes.step(choose)
+        if action == stop:
+            break
+        sizes.append(int(after[0].info["size"]))
+        vectors = episodes.table.vectors(seen.numbers).numpy(force=True)
+        actions, changed = np.array([action]), np.array([bool(after[0].info["changed"])])
+        context = seen.context.numpy()
+        calls.append(ObservedEffects(vectors, context, recent, actions, changed, np.zeros(1, bool)))
+    if not calls:
+        return []
+    improved = np.array([min(sizes[n:]) < min(sizes[:n]) for n in range(1, len(sizes))])
+    return [replace(ObservedEffects.joined(calls), improved=improved)]
 
 
 def observe(
@@ -149,15 +100,15 @@ def observe(
     seed: int,
     what: str,
 ) -> ObservedEffects:
-    """Plays a policy in the runner's workers, and returns what each call did.
+    """Plays a policy in the runner's workers, and returns what came of each call.
 
     Args:
         runner: Runs the tasks.
         kind: Kind of the policy.
         policy: The policy.
         benchmarks: Benchmarks to play.
-        episodes: Episodes on each; the first is greedy.
-        seed: Seed of the others.
+        episodes: Episodes on each; the first takes the likeliest passes.
+        seed: Seed of the draws of the others.
         what: Description for the progress bar.
     """
     parameters, size = parameters_of(policy), runner.config.envs_per_task
@@ -204,7 +155,7 @@ def learn_effects(
 def held_out_errors(
     runner: TaskRunner, kind: PolicyKind, policy: ActorCritic, benchmarks: Sequence[str]
 ) -> EffectErrors:
-    """Returns the errors of predictions in greedy episodes on other benchmarks.
+    """Returns the errors of predictions in episodes of likeliest passes on other benchmarks.
 
     Args:
         runner: Runs the episodes.

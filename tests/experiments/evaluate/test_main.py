@@ -99,14 +99,17 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
 
 
 def test_calls_that_change_nothing_may_be_skipped(tmp_path):
-    names = ("convex-optimization/jaxopt-anderson/run",)
+    names = ("graph-network/deep-sets-r2/forward", "mlp/32x64x64x8-tp8/grad-b16")
     config = replace(_config("gnn", names), then=("xla-simplify",))
     (whole,) = evaluate(replace(config, skip_below=0.0), tmp_path).trials
     (skipping,) = evaluate(config, tmp_path).trials
     assert whole.method == "GNN, skips below 0, then xla-simplify"
     assert skipping.method == "GNN, then xla-simplify"
-    assert skipping.outcomes[0].calls < 0.9 * whole.outcomes[0].calls
-    assert skipping.checks[0].problem is None
+    calls, all_calls = (sum(o.calls for o in t.outcomes) for t in (skipping, whole))
+    assert calls < 0.7 * all_calls
+    sizes, of_all = (sum(o.op_count for o in t.outcomes) for t in (skipping, whole))
+    assert sizes <= 1.02 * of_all
+    assert all(check.problem is None for check in skipping.checks)
     with pytest.raises(ValueError, match="at least 0 and below 1, got 1"):
         replace(config, skip_below=1.0)
 

@@ -16,7 +16,7 @@ from experiments.policies.player import Episodes, play_drawn, play_greedily, pla
 from experiments.policies.shipped import checkpoint_location
 from hlograph.decisions.benchmarks import resolve_benchmarks
 from hlograph.isolation import FlightRecorder, Quarantine
-from models.actor_critic import ActorCritic
+from models.actor_critic import ActorCritic, masked_log_probs
 from models.config import HeadsConfig, OpCountConfig
 from models.op_count_mlp import OpCountEncoder
 
@@ -93,6 +93,13 @@ def test_the_kind_says_how_likely_stopping_must_be(countdown_policy, kind, given
     assert episodes.greedy(0, log_probs, given) == action
 
 
+def test_where_nothing_else_is_left_an_episode_stops(countdown_policy, countdown_kind):
+    episodes = Episodes(countdown_kind, countdown_policy, Circle)
+    episodes.begin({0: "circle"})
+    alone = masked_log_probs(torch.zeros(1, 3), torch.tensor([[False, False, True]]))
+    assert episodes.greedy(0, alone[0], 1.0) == 2
+
+
 def test_who_does_not_stop_takes_the_likelier_output():
     assert FusionKind.stop_above == 0.5
     assert FusionKind.outputs[-1] != STOP
@@ -135,7 +142,7 @@ def foreseeing(counting_down):
     """The same policy, which knows that the useless pass changes nothing."""
     with torch.no_grad():
         counting_down.effects.output.weight.fill_(1e-6)
-        counting_down.effects.output.bias.copy_(torch.tensor([5.0, -5.0]))
+        counting_down.effects.output.bias.copy_(torch.tensor([5.0, -5.0, 5.0]))
     return counting_down
 
 
@@ -149,6 +156,22 @@ def test_actions_that_are_predicted_to_change_nothing_are_not_taken(
     assert found[1] == Outcome("1", 1, 1, (), calls=1)
     whole = Episodes(countdown_kind, foreseeing, make_countdown(12), skip_below=0.0)
     assert play_greedily(whole, ["3"])[0].calls == 4
+
+
+def test_an_episode_that_is_predicted_to_find_nothing_more_ends(
+    make_countdown, foreseeing, countdown_kind
+):
+    # The state's vector does not matter here: once the first pass has run, nothing more comes.
+    with torch.no_grad():
+        foreseeing.effects.recency.weight.zero_()
+        foreseeing.effects.recency.weight[0, 0] = 10.0
+        foreseeing.effects.output.weight[2, 0] = -20.0
+    episodes = Episodes(countdown_kind, foreseeing, make_countdown(12), 2)
+    found = play_greedily(episodes, ["9", "3"])
+    assert [(each.op_count, each.calls) for each in found] == [(8, 1), (2, 1)]
+    assert play_drawn(episodes, "9", seed=0).calls <= 1
+    whole = Episodes(countdown_kind, foreseeing, make_countdown(12), skip_below=0.0)
+    assert play_greedily(whole, ["3"])[0].op_count == 1
 
 
 def test_draws_are_repeated_until_an_action_may_change_something(
@@ -189,9 +212,9 @@ def test_recency_is_that_of_the_episode(make_countdown, counting_down, countdown
     for action in (0, 1, 0):
         episodes.take(0, action)
     episodes.take(1, 0)
-    np.testing.assert_array_equal(episodes.recency([0, 1], 2), [[1.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(episodes.recency([0, 1], 3), [[1.0, 0.0], [0.0, 0.0]])
     episodes.begin({0: "9"})
-    assert not episodes.recency([0], 2).any()
+    assert not episodes.recency([0], 3).any()
 
 
 @pytest.fixture(scope="module")

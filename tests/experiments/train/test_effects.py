@@ -55,12 +55,20 @@ def test_calls_are_observed_with_what_they_did(observed, tiny):
     assert all(observed.recency[row + 1].max() == 1.0 for row in within)
 
 
-def test_a_pipeline_goes_on_from_each_episode(observed, tiny):
-    names = policy_kind("op_counts", tiny).action_names
-    called = {names[action] for action in observed.action}
-    assert called & hlograph.pipelines["xla-simplify"].passes
+def test_what_comes_later_is_observed_of_each_call(observed, tiny):
+    kind = policy_kind("op_counts", tiny)
+    stop = len(kind.action_names)
+    assert observed.action.max() < stop  # no episode stops by itself
     assert 0 < observed.changed.sum() < len(observed)
     assert observed.encoded.dtype == observed.context.dtype == observed.recency.dtype == np.float32
+    module, sizes = corpus.benchmark(NAME).load(), []
+    for action in observed.action[: kind.config.longest_play]:
+        module.run(hlograph.passes[kind.action_names[action]])
+        sizes.append(module.op_count)
+    start = corpus.benchmark(NAME).load().op_count
+    before = np.minimum.accumulate([start, *sizes[:-1]])
+    later = np.minimum.accumulate(sizes[::-1])[::-1]
+    assert observed.improved[: len(sizes)].tolist() == (later < before).tolist()
 
 
 def test_training_ends_with_predictions_of_the_kept_policy(finished):
