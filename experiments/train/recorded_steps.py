@@ -49,7 +49,14 @@ class RecordedSteps:
             rows: For each a view of the state, an action that is right there, and the discounted
                 sum of the scaled rewards from there on.
             episode: Number of the order that they belong to.
+
+        Raises:
+            ValueError: An action is masked in its view: no policy could take it, and one that
+                learns to would have a loss without bounds.
         """
+        masked = [action for state, action, _ in rows if not state.mask[action]]
+        if masked:
+            raise ValueError(f"expected actions that can be taken, got masked ones: {masked}")
         first, *_ = rows[0]
         self.states.add([first.item])
         self.keys.append(first.key)

@@ -10,8 +10,10 @@ import torch
 import hlograph
 from envs import PassOrderingEnv
 from experiments.policies.config import GNNTrainConfig
+from experiments.policies.kind import PolicyInput
 from experiments.policies.pass_ordering import encode
 from experiments.train.demonstrations import IMITATED, Demonstrate, pipeline_orders
+from experiments.train.recorded_steps import RecordedSteps
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
@@ -78,6 +80,15 @@ def test_what_is_imitated_is_not_masked(small, worker):
         .demonstrations()
     )
     assert bool(taught.mask.gather(1, taught.action.unsqueeze(1)).all())
+
+
+def test_an_action_that_is_masked_is_refused(worker):
+    kind = worker.kind("op_counts")
+    state = PolicyInput("a", np.zeros(1), np.zeros(3, np.float32), np.array([True, False, True]))
+    recorded = RecordedSteps(kind.make_policy().encoder.store())
+    with pytest.raises(ValueError, match=r"can be taken, got masked ones: \[1\]"):
+        recorded.add([state], 1, 0.0, 0)
+    assert not recorded.keys
 
 
 def test_what_is_masked_changes_nothing(small, worker):
