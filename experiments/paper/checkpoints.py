@@ -1,11 +1,12 @@
 """Studies that play the policies of checkpoints: figure 3, generalisation, and the aims."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 from tqdm import tqdm
 
@@ -210,9 +211,13 @@ def play_checkpoints(
             was interrupted goes on.
         play: Makes the trials of one checkpoint on one group.
         notes: Notes for the reader.
+
+    Raises:
+        HloError: The folder has what other policies played.
     """
+    settings = to_json(config) | {"policies": {_name(c): c.digest() for c in checkpoints}}
     if (folder / STUDY).exists():
-        return Study.load(folder / STUDY)
+        return _saved(folder, settings)
     study: Study | None = None
     trials: list[Trial] = []
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
@@ -224,11 +229,12 @@ def play_checkpoints(
                 if study is None:
                     references, left_out = playing.references(wanted)
                     costs = map(training_cost, checkpoints)
-                    study = _begun(name, config, references, groups, [*notes, *costs, *left_out])
+                    played = (name, config.preset, settings)
+                    study = _begun(*played, references, groups, [*notes, *costs, *left_out])
                 for group, names in groups.items():
                     left = [benchmark for benchmark in names if benchmark in study.references]
                     if left:
-                        part = f"{checkpoint.kind} {checkpoint.config['seed']} {group}"
+                        part = f"{_name(checkpoint)} {group}"
                         trials += _kept(
                             study,
                             folder / _PARTS / file_stem(part),
@@ -242,9 +248,28 @@ def play_checkpoints(
     return study
 
 
+def _name(checkpoint: Checkpoint) -> str:
+    return f"{checkpoint.kind} {checkpoint.config['seed']}"
+
+
+def _saved(folder: Path, settings: Mapping[str, Any]) -> Study:
+    """Returns the study in a folder.
+
+    Raises:
+        HloError: Other policies played there.
+    """
+    study = Study.load(folder / STUDY)
+    if study.settings.get("policies") != settings["policies"]:
+        raise HloError(
+            f"{folder} has results of other policies than those given; choose another --out"
+        )
+    return study
+
+
 def _begun(
     name: str,
-    config: CheckpointsConfig,
+    preset: str,
+    settings: Mapping[str, Any],
     references: dict[str, Reference],
     groups: Groups,
     notes: Sequence[str],
@@ -253,8 +278,8 @@ def _begun(
     empty = [group for group, names in groups.items() if references.keys().isdisjoint(names)]
     return Study(
         name=name,
-        preset=config.preset,
-        settings=to_json(config),
+        preset=preset,
+        settings=settings,
         references=references,
         trials=[],
         best_known=known_of(references),
@@ -269,9 +294,12 @@ def _kept(study: Study, folder: Path, make: Callable[[], Iterable[Trial]]) -> Se
         study: The study, without trials.
         folder: Folder for these.
         make: Makes them.
+
+    Raises:
+        HloError: The folder has what other policies played.
     """
     if (folder / STUDY).exists():
-        return Study.load(folder / STUDY).trials
+        return _saved(folder, study.settings).trials
     trials = list(make())
     save_part(replace(study, trials=trials), folder)
     return trials

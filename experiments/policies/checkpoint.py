@@ -5,6 +5,7 @@ seeded with the run's seed and the iteration's number.
 """
 
 import copy
+import hashlib
 import io
 import json
 import os
@@ -218,6 +219,14 @@ class Checkpoint:
     def kept(self) -> dict[str, Any]:
         """Returns the parameters of the best policy, or of the current one if none was chosen."""
         return self.best.policy if self.best is not None and self.best.policy else self.policy
+
+    def digest(self) -> str:
+        """Returns a digest of the parameters of the kept policy, which tells policies apart."""
+        digest = hashlib.sha256()
+        for name, value in sorted(self.kept().items()):
+            digest.update(name.encode())
+            digest.update(value.numpy(force=True).tobytes())
+        return digest.hexdigest()[:16]
 
     def without_training(self) -> "Checkpoint":
         """Returns the kept policy, without the state that only further training needs."""

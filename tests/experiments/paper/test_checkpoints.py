@@ -7,6 +7,7 @@ import pytest
 from experiments.evaluate.study import STUDY, Study
 from experiments.paper.checkpoints import opened, play_checkpoints
 from experiments.paper.settings import FIGURE3
+from hlograph.errors import HloError
 
 CONFIG = replace(FIGURE3["quick"], checkpoints=("op-counts-seed0",), workers="in-process", checks=0)
 GROUPS = {
@@ -39,3 +40,22 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
     assert "none: no benchmark is left." in study.notes
     assert list(tmp_path.rglob(STUDY)) == [tmp_path / STUDY]
     assert play_checkpoints(*run, nothing).trials == Study.load(tmp_path / STUDY).trials
+
+
+def test_a_run_does_not_go_on_with_what_other_policies_played(tmp_path):
+    (given,) = opened(CONFIG)
+    other = {name: value + 1e-6 for name, value in given.kept().items()}
+    run = ("figure3", CONFIG, [given], {"first": GROUPS["first"]}, tmp_path)
+
+    def one(play, group, names, seed):
+        yield play.trial(group, names)
+
+    study = play_checkpoints(*run, one)
+    changed = [replace(given, policy=other, best=None)]
+    with pytest.raises(HloError, match=r"results of other policies .* another --out"):
+        play_checkpoints(*run[:2], changed, *run[3:], one)
+    # Of an interrupted run likewise: its parts.
+    study.save(tmp_path / "parts" / "op_counts 0 first")
+    (tmp_path / STUDY).unlink()
+    with pytest.raises(HloError, match="results of other policies"):
+        play_checkpoints(*run[:2], changed, *run[3:], one)
