@@ -39,8 +39,12 @@ class ObserveEffects(Task):
     episodes: int
     seed: int
 
-    def do(self, worker: RolloutWorker) -> ObservedEffects:
-        """Plays one episode of likeliest passes on each benchmark, and others that draw them."""
+    def do(self, worker: RolloutWorker) -> list[ObservedEffects]:
+        """Plays one episode of likeliest passes on each benchmark, and others that draw them.
+
+        Returns:
+            The calls of each episode that has any.
+        """
         kind, policy = worker.policy(self.kind, self.parameters)
         make_env = worker.env_maker(kind, self.benchmarks, self.quarantine, learns=False)
         observed: list[ObservedEffects] = []
@@ -51,7 +55,7 @@ class ObserveEffects(Task):
                     (state,) = seed.generate_state(1).tolist()
                     draws = torch.Generator().manual_seed(state) if number else None
                     observed += _observed(episodes, benchmark, draws)
-        return ObservedEffects.joined(observed)
+        return observed
 
 
 def _observed(
@@ -99,7 +103,7 @@ def observe(
     episodes: int,
     seed: int,
     what: str,
-) -> ObservedEffects:
+) -> ObservedEffects | None:
     """Plays a policy in the runner's workers, and returns what came of each call.
 
     Args:
@@ -110,6 +114,9 @@ def observe(
         episodes: Episodes on each; the first takes the likeliest passes.
         seed: Seed of the draws of the others.
         what: Description for the progress bar.
+
+    Returns:
+        All calls; None if there were none.
     """
     parameters, size = parameters_of(policy), runner.config.envs_per_task
     tasks = [
@@ -123,7 +130,9 @@ def observe(
         for begin in range(0, len(benchmarks), size)
     ]
     results = runner.run(tasks, what, keep_losses=True, progress=what)
-    return ObservedEffects.joined([each for each in results if isinstance(each, ObservedEffects)])
+    episodes_of = [task for task in results if isinstance(task, list)]
+    calls = [episode for task in episodes_of for episode in task]
+    return ObservedEffects.joined(calls) if calls else None
 
 
 def learn_effects(
@@ -148,13 +157,14 @@ def learn_effects(
     seed = runner.config.seed
     what = f"{kind.name}: effects"
     observed = observe(runner, kind, policy, train, config.episodes, seed, what)
-    generator = torch.Generator().manual_seed(seed)
-    yield from fit_effects(cast(EffectHead, policy.effects), observed, config, generator)
+    if observed is not None:
+        generator = torch.Generator().manual_seed(seed)
+        yield from fit_effects(cast(EffectHead, policy.effects), observed, config, generator)
 
 
 def held_out_errors(
     runner: TaskRunner, kind: PolicyKind, policy: ActorCritic, benchmarks: Sequence[str]
-) -> EffectErrors:
+) -> EffectErrors | None:
     """Returns the errors of predictions in episodes of likeliest passes on other benchmarks.
 
     Args:
@@ -162,6 +172,11 @@ def held_out_errors(
         kind: Kind of the policy.
         policy: The policy, on the CPU.
         benchmarks: The benchmarks.
+
+    Returns:
+        The errors; None if no benchmark has a pass to call.
     """
     observed = observe(runner, kind, policy, benchmarks, 1, 0, f"{kind.name}: held-out effects")
+    if observed is None:
+        return None
     return effect_errors(cast(EffectHead, policy.effects), observed, SKIP_BELOW)

@@ -189,8 +189,8 @@ class Training:
             train = training_benchmarks((), config.op_limit, self._config.corpus_set)
         for epoch, loss in enumerate(learn_effects(self._runner, kind, kept, train, config)):
             self._log.measurements({"effects/loss": loss}, epoch)
-        if self._splits.validation:
-            errors = held_out_errors(self._runner, kind, kept, self._splits.validation)
+        held_out = self._splits.validation
+        if held_out and (errors := held_out_errors(self._runner, kind, kept, held_out)) is not None:
             scalars = {f"effects/{name}": value for name, value in asdict(errors).items()}
             self._log.measurements(scalars, self._steps)
             print(

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import experiments.train.program as train_module
 import hlograph
 from experiments.policies.checkpoint import Checkpoint, policy_of
 from experiments.policies.kind import policy_kind
-from experiments.train.effects import ObserveEffects
-from experiments.workers.task_runner import parameters_of
+from experiments.train.effects import ObserveEffects, held_out_errors, learn_effects
+from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
-from hlograph.isolation import FlightRecorder
+from hlograph.isolation import FlightRecorder, InProcessPool
+from models.effects import ObservedEffects
 from tests.experiments.tiny_run import LEARNERS, checkpoints, tiny_config
 
 NAME = min(corpus.load(split="train"), key=lambda b: b.op_count).name
@@ -36,7 +38,19 @@ def observed(tiny):
         episodes=3,
         seed=2,
     )
-    return task.do(RolloutWorker(tiny, FlightRecorder()))
+    return ObservedEffects.joined(task.do(RolloutWorker(tiny, FlightRecorder())))
+
+
+def test_where_nothing_can_be_called_nothing_is_learned(tiny, tmp_path):
+    file = tmp_path / "one.hlo"
+    file.write_text("HloModule m\nENTRY main { ROOT p = f32[] parameter(0) }\n")
+    config = replace(tiny, passes=("conditional-to-select",))
+    kind = policy_kind("op_counts", config)
+    policy = kind.new_policy()
+    runner = TaskRunner(config, InProcessPool(partial(RolloutWorker, config)), tmp_path)
+    assert list(learn_effects(runner, kind, policy, [str(file)], config.effects)) == []
+    assert not policy.predicts_effects
+    assert held_out_errors(runner, kind, policy, [str(file)]) is None
 
 
 def test_calls_are_observed_with_what_they_did(observed, tiny):
