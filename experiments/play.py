@@ -90,7 +90,8 @@ def play(
             passes and 0.5 for rewrites. With more it makes more calls, and may leave fewer
             instructions.
         skip_below: Probability that a pass changes the module, as the policy predicts, below which
-            it is not called. With more it makes fewer calls, and may leave more instructions.
+            it is not called, and that the episode finds fewer instructions, below which it ends.
+            With more it makes fewer calls, and may leave more instructions.
         seed: Seed of the episodes after the first.
         seconds: Wall time for each policy, after which it takes no further step; None is no limit.
 

@@ -99,7 +99,7 @@ class ActorCritic(nn.Module):
             parameters: As ``state_dict`` returns them.
 
         Raises:
-            RuntimeError: There are others, or they have another shape.
+            RuntimeError: Others than those of effects are missing, unknown, or of another shape.
         """
         own = {k: v for k, v in self.state_dict().items() if k.startswith("effects.")}
         fits = all(k in parameters and parameters[k].shape == v.shape for k, v in own.items())

@@ -190,3 +190,8 @@ class EffectHeadConfig:
     """Share of inputs and hidden values that are dropped in each step."""
     weight_decay: float = 0.1
     """Weight decay of AdamW."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if all would be dropped."""
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(f"--effects.dropout: expected 0 to below 1, got {self.dropout:g}")

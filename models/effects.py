@@ -7,8 +7,8 @@ learned here, from episodes of the trained policy. It is the action elimination 
 beside the policy that chooses among the others. Here it shares the encoder, which does not learn
 any more, and leaves the policy as it is.
 
-Stopping is foreseen alike. Whatever a policy finds, it goes on trying for a while, since a call
-costs little beside what it might find. Whether it does find anything, its own episodes tell.
+When to stop is learned alike. A policy goes on after its best state, since a call costs little
+beside what it might find; its own episodes tell whether it finds anything.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _DECAY = 0.7
 class EffectHead(nn.Module):
     """Predicts for each action the logit of the probability that it makes a difference.
 
-    An action makes one if it changes the state. The last one, which stops, does if the episode
-    would still find a better state than it has.
+    An action makes one if it changes the state. The last output, of the action that stops, is that
+    going on finds a better state than the episode has had.
 
     Beside what the policy sees it is told which actions have changed the state before in the
     episode: a pass that has run finds nothing more to do until another one has made it something.

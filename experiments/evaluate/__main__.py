@@ -69,8 +69,9 @@ class EvaluateConfig:
     rewrites. With less it makes fewer calls, and may leave more instructions."""
     skip_below: float = SKIP_BELOW
     """Probability that a pass changes the module, as the policy predicts, below which it is not
-    called. With more it makes fewer calls, and may leave more instructions; 0 calls every pass that
-    the policy chooses."""
+    called, and that the episode finds fewer instructions, below which it ends. With more it makes
+    fewer calls, and may leave more instructions; 0 calls every pass that the policy chooses until
+    it stops."""
     beam: int | None = None
     """Pass calls on each benchmark for a beam search that the policy guides, instead of episodes;
     None is no search. For policies that order passes."""

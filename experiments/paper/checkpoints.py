@@ -215,9 +215,10 @@ def play_checkpoints(
     Raises:
         HloError: The folder has what other policies played.
     """
-    settings = to_json(config) | {"policies": {_name(c): c.digest() for c in checkpoints}}
+    policies = {_name(c): c.digest() for c in checkpoints}
     if (folder / STUDY).exists():
-        return _saved(folder, settings)
+        return _saved(folder, policies)
+    settings = to_json(config) | {"policies": policies}
     study: Study | None = None
     trials: list[Trial] = []
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
@@ -234,10 +235,11 @@ def play_checkpoints(
                 for group, names in groups.items():
                     left = [benchmark for benchmark in names if benchmark in study.references]
                     if left:
-                        part = f"{_name(checkpoint)} {group}"
+                        player_name = _name(checkpoint)
                         trials += _kept(
                             study,
-                            folder / _PARTS / file_stem(part),
+                            {player_name: policies[player_name]},
+                            folder / _PARTS / file_stem(f"{player_name} {group}"),
                             partial(play, playing, group, left, seed),
                         )
                     bar.update()
@@ -252,16 +254,22 @@ def _name(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.kind} {checkpoint.config['seed']}"
 
 
-def _saved(folder: Path, settings: Mapping[str, Any]) -> Study:
-    """Returns the study in a folder.
+def _saved(folder: Path, policies: Mapping[str, str]) -> Study:
+    """Returns the study in a folder, whose other settings are those of the run.
+
+    Args:
+        folder: The folder.
+        policies: Digests of policies that must have played there, by name.
 
     Raises:
-        HloError: Other policies played there.
+        HloError: Others did, or the study does not say which.
     """
     study = Study.load(folder / STUDY)
-    if study.settings.get("policies") != settings["policies"]:
+    played = study.settings.get("policies", {})
+    if any(played.get(name) != digest for name, digest in policies.items()):
         raise HloError(
-            f"{folder} has results of other policies than those given; choose another --out"
+            f"{folder} has results of other policies than those given, or does not say of which; "
+            "choose another --out"
         )
     return study
 
@@ -287,11 +295,14 @@ def _begun(
     )
 
 
-def _kept(study: Study, folder: Path, make: Callable[[], Iterable[Trial]]) -> Sequence[Trial]:
+def _kept(
+    study: Study, policy: Mapping[str, str], folder: Path, make: Callable[[], Iterable[Trial]]
+) -> Sequence[Trial]:
     """Returns the trials of a checkpoint on a group; those of an earlier start of the run, if any.
 
     Args:
         study: The study, without trials.
+        policy: Digest of the checkpoint's policy, by its name.
         folder: Folder for these.
         make: Makes them.
 
@@ -299,7 +310,7 @@ def _kept(study: Study, folder: Path, make: Callable[[], Iterable[Trial]]) -> Se
         HloError: The folder has what other policies played.
     """
     if (folder / STUDY).exists():
-        return _saved(folder, study.settings).trials
+        return _saved(folder, policy).trials
     trials = list(make())
     save_part(replace(study, trials=trials), folder)
     return trials

@@ -115,10 +115,9 @@ def likeliest(log_probs: Tensor, stop_above: float) -> Tensor:
 
     Args:
         log_probs: float32 [B, A]; the last action is to stop.
-        stop_above: Probability of stopping from which on it is chosen; 1 is where nothing else is
-            left.
+        stop_above: Probability of stopping above which it is chosen.
     """
-    stops = log_probs[:, -1] >= math.log(stop_above)
+    stops = log_probs[:, -1] > math.log(stop_above)
     return torch.where(stops, log_probs.shape[1] - 1, log_probs[:, :-1].argmax(1))
 
 
@@ -139,9 +138,9 @@ def greedy_action(
     # Of one row, an operation of torch takes ten times as long as one of numpy.
     values, stop = log_probs.numpy(), len(mask) - 1
     if taken:
-        fresh = np.array([bool(m) and a not in taken for a, m in enumerate(mask)])
-        if not fresh[:stop].any():
-            return stop
-        fresh[stop] = True
-        values = np.where(fresh, values, -math.inf)
-    return stop if values[stop] >= math.log(stop_above) else int(values[:-1].argmax())
+        fresh = (bool(m) and (a == stop or a not in taken) for a, m in enumerate(mask))
+        mask = np.fromiter(fresh, bool, len(mask))
+        values = np.where(mask, values, -math.inf)
+    if not mask[:stop].any():
+        return stop
+    return stop if values[stop] > math.log(stop_above) else int(values[:-1].argmax())

@@ -111,9 +111,6 @@ class EnvRequest:
     learns: bool = True
     """True if rewards are used. Otherwise run times are measured in the last state only, and
     episodes are long enough to end by themselves."""
-    horizon: int | None = None
-    """Number of steps after which an episode of passes is truncated; None is that of the settings,
-    as for all other kinds."""
 
 
 class PolicyKind(ABC, Generic[C]):

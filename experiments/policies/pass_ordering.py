@@ -133,7 +133,6 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
     def env_maker(self, request: EnvRequest) -> MakeEnv:
         """See ``PolicyKind.env_maker``."""
         config = self.config
-        horizon = config.horizon if request.learns else config.longest_play
         memory = (Memory if request.fresh else _shared_memory)(
             None if request.fresh else _known_no_ops_file(config),
             no_op_bytes=config.known_no_ops_mib << 20,
@@ -143,7 +142,7 @@ class PassOrderingKind(PolicyKind[PassTrainConfig]):
             request.benchmarks,
             observation=self.observation,
             reward=self.reward,
-            horizon=horizon if request.horizon is None else request.horizon,
+            horizon=config.horizon if request.learns else config.longest_play,
             # XLA's cost analysis takes as long as a pass.
             costs=config.value_costs,
             timings=True,

@@ -75,7 +75,8 @@ class Episodes:
         num_envs: Number of environments.
         skip_below: Probability that an action makes a difference, as the policy predicts, below
             which it is not taken; the policy is asked again as if it had been, and had changed
-            nothing. Where stopping makes none, the episode ends. 0 takes all that it chooses.
+            nothing. Where going on is predicted to find nothing better, the episode ends. 0 takes
+            all that it chooses.
     """
 
     def __init__(

@@ -175,8 +175,8 @@ class Training:
     def _learn_effects(self) -> None:
         """Teaches the kept policy which actions make a difference, if its kind predicts that.
 
-        Of the corpus it plays modules up to a size of their own. What the policy chooses stays the
-        same, and with it the choice of the policy that is kept.
+        Of the corpus it plays modules up to a size of their own. The policy itself stays the same;
+        it was kept by episodes that use no predictions.
         """
         kind, config, policy = self._kind, self._kind.effects, self._ppo.policy
         if config is None or not config.episodes:

@@ -31,7 +31,7 @@ class Player:
     """A note on each benchmark that was left out of a trial, since its worker was lost."""
     skip_below: float = SKIP_BELOW
     """Probability that a pass changes the module, as the policy predicts, below which it is not
-    called."""
+    called, and that the episode finds fewer instructions, below which it ends."""
 
     def method(self, samples: int = 1, stop_above: float | None = None) -> str:
         """Returns the name in tables of a way to play."""

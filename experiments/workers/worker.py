@@ -90,7 +90,6 @@ class RolloutWorker:
         *,
         fresh: bool = False,
         learns: bool = True,
-        horizon: int | None = None,
     ) -> MakeEnv:
         """Returns a function that makes environments; see ``EnvRequest`` for the arguments.
 
@@ -100,11 +99,9 @@ class RolloutWorker:
             quarantine: Passes and rewrites that are not tried.
             fresh: True for environments that share no knowledge with others.
             learns: True if rewards are used.
-            horizon: Number of steps of an episode; None is that of the settings.
         """
         named = self._resolved(benchmarks)
-        request = EnvRequest(named, quarantine, self.recorder, fresh, learns, horizon)
-        return kind.env_maker(request)
+        return kind.env_maker(EnvRequest(named, quarantine, self.recorder, fresh, learns))
 
     def _resolved(self, benchmarks: Sequence[str | NamedModule]) -> Sequence[NamedModule]:
         """Returns benchmarks by name, which are looked up once for all tasks of a run."""

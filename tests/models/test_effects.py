@@ -82,7 +82,7 @@ def test_a_seed_repeats_what_is_learned():
     assert not torch.equal(other.output.weight, first.output.weight)
 
 
-def test_dropout_keeps_the_scale_of_what_is_seen_and_is_drawn_from_the_seed():
+def test_dropout_makes_predictions_less_sure_and_is_drawn_from_the_seed():
     (head, losses), (again, _), (sharp, _) = _fitted(0, 0.2), _fitted(0, 0.2), _fitted(0)
     assert losses[-1] < losses[0]
     assert torch.equal(head.output.weight, again.output.weight)
@@ -90,6 +90,8 @@ def test_dropout_keeps_the_scale_of_what_is_seen_and_is_drawn_from_the_seed():
     unsure, sure = (effect_errors(each, seen, threshold=0.1) for each in (head, sharp))
     assert unsure.left_out < sure.left_out
     assert effect_errors(head, seen, threshold=0.5).left_out > 0.9
+    with pytest.raises(ValueError, match=r"--effects.dropout: expected 0 to below 1, got 1"):
+        EffectHeadConfig(dropout=1.0)
 
 
 def test_a_head_that_forgets_is_as_untrained():

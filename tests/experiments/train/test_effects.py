@@ -72,17 +72,22 @@ def test_calls_are_observed_with_what_they_did(observed, tiny):
 def test_what_comes_later_is_observed_of_each_call(observed, tiny):
     kind = policy_kind("op_counts", tiny)
     stop = len(kind.action_names)
-    assert observed.action.max() < stop  # no episode stops by itself
+    # No episode stops by itself.
+    longest = kind.config.longest_play
+    assert len(observed) == 3 * longest
+    assert observed.action.max() < stop
     assert 0 < observed.changed.sum() < len(observed)
+    assert observed.improved.any()
+    assert not observed.improved.all()
     assert observed.encoded.dtype == observed.context.dtype == observed.recency.dtype == np.float32
     module, sizes = corpus.benchmark(NAME).load(), []
-    for action in observed.action[: kind.config.longest_play]:
+    for action in observed.action[:longest]:
         module.run(hlograph.passes[kind.action_names[action]])
         sizes.append(module.op_count)
     start = corpus.benchmark(NAME).load().op_count
     before = np.minimum.accumulate([start, *sizes[:-1]])
     later = np.minimum.accumulate(sizes[::-1])[::-1]
-    assert observed.improved[: len(sizes)].tolist() == (later < before).tolist()
+    assert observed.improved[:longest].tolist() == (later < before).tolist()
 
 
 def test_training_ends_with_predictions_of_the_kept_policy(finished):
