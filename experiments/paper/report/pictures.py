@@ -1,6 +1,7 @@
 """Pictures: bars with a dot for each seed, lines with a band between the seeds, and their style."""
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ _DOTS: Any = {
     "zorder": 3,
 }
 _LABELS = 12  # largest number of bars beside each other that have their values written
+_TITLE_WIDTH = 14
+"""Letters in a line of a panel's title: five panels stand side by side."""
 _LEGEND_LETTERS = 130
 """Letters in a picture's width; a name takes its own, and six for its line."""
 
@@ -82,7 +85,7 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
             for place, bar in enumerate(names):
                 _bar(axes, place, values.get(bar, ()), row_colours(names)[bar], base)
             axes.axvline(base, color="black", linewidth=0.8)
-            axes.set_title(title)
+            axes.set_title(textwrap.fill(title, _TITLE_WIDTH))
             axes.grid(axis="x", alpha=0.3)
             axes.use_sticky_edges = False
             axes.margins(x=0.08)

@@ -1,7 +1,10 @@
-"""Colours mean the same in every picture."""
+"""Colours mean the same in every picture, and texts do not cover each other."""
+
+from dataclasses import replace
+from itertools import pairwise
 
 from experiments.evaluate.picture import GREY
-from experiments.paper.report.pictures import colours, dashes, row_colours
+from experiments.paper.report.pictures import colours, dashes, row_colours, seed_bars
 
 
 def test_the_projects_own_agents_have_their_colours_whatever_is_beside_them():
@@ -28,3 +31,14 @@ def test_where_colours_come_again_lines_differ():
     colour, dash = colours(names), dashes(names)
     assert list(colour) == list(dash) == names
     assert len({(colour[name], dash[name]) for name in names}) == 20
+
+
+def test_titles_of_panels_do_not_cover_each_other():
+    rows = {"op counts, best of 16, then hlograph-simplify": [0.9, 1.1]}
+    references = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "the better of both", "none")
+    picture = seed_bars("bars", "", {f"to {name}": rows for name in references})
+    figures = []
+    replace(picture, draw=lambda figure: (figures.append(figure), picture.draw(figure))).png()
+    boxes = [axes.title.get_window_extent() for axes in figures[0].axes]
+    assert len(boxes) == 5
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
