@@ -6,7 +6,6 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 from tqdm import tqdm
 
@@ -218,7 +217,6 @@ def play_checkpoints(
     policies = {_name(c): c.digest() for c in checkpoints}
     if (folder / STUDY).exists():
         return _saved(folder, policies)
-    settings = to_json(config) | {"policies": policies}
     study: Study | None = None
     trials: list[Trial] = []
     wanted = list(dict.fromkeys(n for names in groups.values() for n in names))
@@ -230,16 +228,16 @@ def play_checkpoints(
                 if study is None:
                     references, left_out = playing.references(wanted)
                     costs = map(training_cost, checkpoints)
-                    played = (name, config.preset, settings)
-                    study = _begun(*played, references, groups, [*notes, *costs, *left_out])
+                    about = [*notes, *costs, *left_out]
+                    study = _begun(name, config, policies, references, groups, about)
                 for group, names in groups.items():
                     left = [benchmark for benchmark in names if benchmark in study.references]
                     if left:
-                        player_name = _name(checkpoint)
+                        policy = _name(checkpoint)
                         trials += _kept(
                             study,
-                            {player_name: policies[player_name]},
-                            folder / _PARTS / file_stem(f"{player_name} {group}"),
+                            {policy: policies[policy]},
+                            folder / _PARTS / file_stem(f"{policy} {group}"),
                             partial(play, playing, group, left, seed),
                         )
                     bar.update()
@@ -276,8 +274,8 @@ def _saved(folder: Path, policies: Mapping[str, str]) -> Study:
 
 def _begun(
     name: str,
-    preset: str,
-    settings: Mapping[str, Any],
+    config: CheckpointsConfig,
+    policies: Mapping[str, str],
     references: dict[str, Reference],
     groups: Groups,
     notes: Sequence[str],
@@ -286,8 +284,8 @@ def _begun(
     empty = [group for group, names in groups.items() if references.keys().isdisjoint(names)]
     return Study(
         name=name,
-        preset=preset,
-        settings=settings,
+        preset=config.preset,
+        settings=to_json(config) | {"policies": policies},
         references=references,
         trials=[],
         best_known=known_of(references),
