@@ -55,7 +55,7 @@ class NPBenchProgram:
 
     @cached_property
     def info(self) -> dict[str, Any]:
-        """What ``bench_info`` says of it."""
+        """Returns what ``bench_info`` says of it."""
         path = Path(self.checkout, "bench_info", f"{self.name}.json")
         return json.loads(path.read_text(encoding="utf-8"))["benchmark"]
 

@@ -133,7 +133,7 @@ def _vary(
 
 @dataclass(frozen=True)
 class End:
-    """How a pipeline ends on a benchmark."""
+    """Describes how a pipeline ends on a benchmark."""
 
     op_count: int
     calls: int
@@ -169,7 +169,7 @@ def _end(space: PassSpace, pipeline: Pipeline) -> End | None:
 
 @dataclass(frozen=True)
 class Score:
-    """How an order does on all benchmarks, beside xla-simplify."""
+    """Compares an order with xla-simplify on all benchmarks."""
 
     log: float
     """Mean over the benchmarks of the logarithm of xla-simplify's op count over the order's."""

@@ -16,7 +16,7 @@ TIMES = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many programs have a verdict of references on jaxlib's default, and what that cost."""
+    """Counts programs with a verdict of references on jaxlib's default, and what that cost."""
 
     results: Sequence[RaceResult]
     """Results of races, each of which notes what references took."""

@@ -1,4 +1,4 @@
-"""By how much predicted run times are off, as measured on programs that no rate was fitted to.
+"""Says by how much predicted run times are off, on programs that no rate was fitted to.
 
 ``python -m benchmarks.ranking --rates default --errors FILE`` measures those that come with
 hlograph, of its rates and of predictions kernel by kernel (``hlograph.predict``).

@@ -1,4 +1,4 @@
-"""What is measured of compilations: the plans of each column; no test looks at a duration."""
+"""Tests what is measured of compilations: the plans of each column, and no duration."""
 
 from benchmarks.compile_time import PLAYED, SIMPLIFIED, STORED, lowered_step, plans_of, subjects
 from benchmarks.settings import Settings

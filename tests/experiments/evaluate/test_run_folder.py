@@ -1,4 +1,4 @@
-"""What is published of the folder of a run."""
+"""Tests what is published of the folder of a run."""
 
 import json
 

@@ -71,7 +71,7 @@ def test_typed_keys():
 
 
 def test_arguments_of_no_elements_of_a_gradient():
-    """What jax.vjp gives for integers; jax lowers it as an array of booleans."""
+    """Takes what jax.vjp gives for integers; jax lowers it as an array of booleans."""
     zero = np.zeros((3,), jax.dtypes.float0)
     function = jax.jit(lambda zero, x: (zero, x * 2))
     lowered = function.lower(zero, X)
