@@ -193,7 +193,7 @@ def fit_effects(
         generator: Source of the parameters and of the order of minibatches.
 
     Yields:
-        The mean cross-entropy of each epoch, in nats: of the action and of stopping together.
+        The mean cross-entropy of each epoch, in nats, over predictions of actions and of stopping.
     """
     for layer in (head.hidden, head.recency, head.output):
         nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
@@ -220,13 +220,14 @@ def fit_effects(
         for rows in torch.randperm(len(observed), generator=generator).split(config.minibatch):
             logits = head(encoded[rows], context[rows], recent[rows], drop)
             predicted = torch.cat([logits.gather(1, action[rows]), logits[:, -1:]], dim=1)
-            loss = 2.0 * binary_cross_entropy_with_logits(predicted, outcomes[rows])
+            wrong = binary_cross_entropy_with_logits(predicted, outcomes[rows], reduction="sum")
+            loss = wrong / len(rows)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             schedule.step()
-            total += loss.item() * len(rows)
-        yield total / len(observed)
+            total += wrong.item()
+        yield total / outcomes.numel()
     head.requires_grad_(False)
 
 

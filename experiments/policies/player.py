@@ -283,7 +283,7 @@ def play_samples(
     out_of_time = False
     for begin in range(0, samples, len(episodes)):
         numbers = range(begin, min(begin + len(episodes), samples))
-        draws = [_draws(seed, benchmark, number) if number else None for number in numbers]
+        draws = [generator_of(seed, benchmark, n) if n else None for n in numbers]
         played, out_of_time = _played(
             episodes, [benchmark] * len(draws), draws, stop_above, deadline, time.monotonic
         )
@@ -311,7 +311,7 @@ def play_drawn(
         seconds: Time after which no further step is taken; None is no limit.
         clock: Clock of that time.
     """
-    draws = [_draws(seed, benchmark, 0)]
+    draws = [generator_of(seed, benchmark, 0)]
     deadline = _deadline(seconds, clock)
     ((outcome,), _) = _played(episodes, [benchmark], draws, None, deadline, clock)
     return outcome
@@ -369,6 +369,13 @@ def _deadline(seconds: float | None, clock: Clock) -> float:
     return math.inf if seconds is None else clock() + seconds
 
 
-def _draws(seed: int, benchmark: str, number: int) -> torch.Generator:
+def generator_of(seed: int, benchmark: str, number: int) -> torch.Generator:
+    """Returns the generator that draws the actions of an episode.
+
+    Args:
+        seed: Seed of all episodes.
+        benchmark: Name of the benchmark.
+        number: Number of the episode on it.
+    """
     state = np.random.SeedSequence([seed, number, *benchmark.encode()]).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))

@@ -6,7 +6,7 @@ whether the episode found fewer instructions later, is what the predictions are 
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -15,7 +15,7 @@ import torch
 from experiments.policies.config import SKIP_BELOW, PolicyName
 from experiments.policies.evaluator import Evaluation
 from experiments.policies.kind import STOP, PolicyKind
-from experiments.policies.player import Episodes
+from experiments.policies.player import Episodes, generator_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import Parameters, RolloutWorker, Task
 from models.actor_critic import ActorCritic, sample
@@ -51,9 +51,7 @@ class ObserveEffects(Task):
         with closing(Episodes(kind, policy, make_env, skip_below=0.0)) as episodes:
             for benchmark in self.benchmarks:
                 for number in range(self.episodes):
-                    seed = np.random.SeedSequence([self.seed, number, *benchmark.encode()])
-                    (state,) = seed.generate_state(1).tolist()
-                    draws = torch.Generator().manual_seed(state) if number else None
+                    draws = generator_of(self.seed, benchmark, number) if number else None
                     observed += _observed(episodes, benchmark, draws)
         return observed
 
@@ -78,7 +76,7 @@ def _observed(
 
     episodes.running.clear()
     sizes = [int(episodes.begin({0: benchmark})[0]["size"])]
-    calls: list[ObservedEffects] = []
+    calls: list[tuple[np.ndarray, ...]] = []
     while episodes.running:
         recent = episodes.recency([0], stop + 1)
         seen, (action,), after = episodes.step(choose)
@@ -86,13 +84,14 @@ def _observed(
             break
         sizes.append(int(after[0].info["size"]))
         vectors = episodes.table.vectors(seen.numbers).numpy(force=True)
-        actions, changed = np.array([action]), np.array([bool(after[0].info["changed"])])
-        context = seen.context.numpy()
-        calls.append(ObservedEffects(vectors, context, recent, actions, changed, np.zeros(1, bool)))
+        changed = bool(after[0].info["changed"])
+        row = (vectors, seen.context.numpy(), recent, np.array([action]), np.array([changed]))
+        calls.append(row)
     if not calls:
         return []
     improved = np.array([min(sizes[n:]) < min(sizes[:n]) for n in range(1, len(sizes))])
-    return [replace(ObservedEffects.joined(calls), improved=improved)]
+    columns = map(np.concatenate, zip(*calls, strict=True))
+    return [ObservedEffects(*columns, improved=improved)]
 
 
 def observe(
@@ -130,8 +129,7 @@ def observe(
         for begin in range(0, len(benchmarks), size)
     ]
     results = runner.run(tasks, what, keep_losses=True, progress=what)
-    episodes_of = [task for task in results if isinstance(task, list)]
-    calls = [episode for task in episodes_of for episode in task]
+    calls = [episode for task in results if isinstance(task, list) for episode in task]
     return ObservedEffects.joined(calls) if calls else None
 
 
