@@ -138,6 +138,9 @@ class PPOConfig:
     """Weight of the entropy bonus at the start of training."""
     final_entropy: float = 1.0
     """Weight of the bonus at the end of training, as a share of the first; linear in between."""
+    averaging: float = 0.0
+    """Decay, from iteration to iteration, of the average of the policy's parameters. The average is
+    evaluated and kept; the policy itself collects. 0 keeps no average."""
     target_kl: float | None = 0.03
     """Divergence that stops an update when it is exceeded by the factor 1.5; None never stops."""
     max_grad_norm: float = 0.5
@@ -147,6 +150,11 @@ class PPOConfig:
     node_budget: int = 65_536
     """Largest number of distinct nodes encoded at once; a larger graph is encoded alone."""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError if nothing would enter the average."""
+        if not 0.0 <= self.averaging < 1.0:
+            raise ValueError(f"expected an averaging of 0 to below 1, got {self.averaging:g}")
+
 
 @dataclass(frozen=True)
 class CloningConfig:
@@ -154,6 +162,9 @@ class CloningConfig:
 
     epochs: int = 15
     """Passes over the demonstrations; 0 skips cloning."""
+    op_limit: int | None = None
+    """Training benchmarks of the corpus with more instructions are left out of the demonstrations;
+    None is the limit of training. Larger ones show passes that few programs need."""
     corrections: int = 1
     """Times that the policy then plays the training benchmarks, is shown what it should have done
     in each state, and imitates all of that."""

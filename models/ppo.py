@@ -8,6 +8,8 @@ Each detail names its source:
 - [A] Andrychowicz et al. 2021, "What matters for on-policy deep actor-critic methods?",
   arXiv:2006.05990.
 - [E] Engstrom et al. 2020, "Implementation matters in deep policy gradients", arXiv:2005.12729.
+- [P] Polyak and Juditsky 1992, "Acceleration of stochastic approximation by averaging", SIAM
+  Journal on Control and Optimization 30.
 - [H] Huang et al. 2022, "The 37 implementation details of proximal policy optimization",
   ICLR Blog Track; the numbers are those of its 13 core details.
 
@@ -19,6 +21,7 @@ or it is a random set of environments, whose states share most of their neighbou
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,6 +81,16 @@ class PPO:
         self.optimizer = torch.optim.Adam(
             self.gradients.parameters, config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.average: dict[str, Tensor] | None = None
+        """Average of the parameters after each update; None before the first one, or if the
+        settings ask for none."""
+
+    def averaged(self) -> ActorCritic:
+        """Returns a copy of the policy, with the average of its parameters if there is one."""
+        policy = copy.deepcopy(self.policy)
+        if self.average is not None:
+            policy.load_state_dict(self.average)
+        return policy
 
     def update(self, rollout: Rollout, progress: float, generator: torch.Generator) -> UpdateStats:
         """Improves the policy on one rollout.
@@ -123,7 +136,19 @@ class PPO:
                 f"expected finite gradients, got NaN or infinity in all {skipped} minibatches of "
                 "an update; check the rewards of the rollout, or lower the learning rate"
             )
+        self._add_to_average()
         return self._stats(batch, taken, last, rate, skipped, nodes)
+
+    @torch.no_grad()
+    def _add_to_average(self) -> None:
+        """Averages parameters over updates ([P]), later ones with more weight."""
+        if not self.config.averaging:
+            return
+        state = self.policy.state_dict()  # the networks have no state but parameters
+        if self.average is None:
+            self.average = copy.deepcopy(state)
+        for name, mean in self.average.items():
+            mean.lerp_(state[name], 1.0 - self.config.averaging)
 
     def _set_learning_rate(self, progress: float) -> float:
         """Sets the learning rate, which decays linearly ([A] section 3.7, [H] detail 4)."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import hlograph
 from experiments.evaluate.benchmarks import REFERENCES, Reference, load
 from experiments.evaluate.metrics import count_ratio, geometric_mean
+from hlograph import Pipeline
 from hlograph.errors import VerificationError, WorkerLostError
 from hlograph.execution.equivalence import Limits, OriginalModule
 from hlograph.module import take_step
@@ -107,8 +108,8 @@ class LeastState(NamedTuple):
     called: tuple[str, ...]
 
 
-def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
-    """Runs a reference pipeline on a module, and looks for the least op count on its way.
+def least_on_the_way(module: hlograph.Module, pipeline: Pipeline | str) -> LeastState:
+    """Runs a pipeline on a module, and looks for the least op count on its way.
 
     What a policy has removed, a pipeline may bring back. Passes that cannot change anything are not
     called: those that act on none of the module's opcodes, and those that were called since it
@@ -116,8 +117,10 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
 
     Args:
         module: The module; it is changed as the whole pipeline does.
-        pipeline: Name of the pipeline.
+        pipeline: The pipeline, or the name of a reference pipeline.
     """
+    if isinstance(pipeline, str):
+        pipeline = hlograph.pipelines[pipeline]
     least, applied, called, best = module.op_count, list[str](), list[str](), (0, 0)
     idle, may_act = set[str](), hlograph.passes.may_act(module.op_counts())
 
@@ -140,7 +143,7 @@ def least_on_the_way(module: hlograph.Module, pipeline: str) -> LeastState:
             least, best = module.op_count, (len(applied), len(called))
         return True
 
-    hlograph.pipelines[pipeline].run(step)
+    pipeline.run(step)
     return LeastState(tuple(applied[: best[0]]), least, len(called), tuple(called[: best[1]]))
 
 

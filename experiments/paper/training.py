@@ -30,13 +30,13 @@ from experiments.paper.training_settings import (
 )
 from experiments.policies.config import STOP_ABOVE, GNNTrainConfig, PolicyName, to_json
 from experiments.policies.kind import policy_kind
-from experiments.train.demonstrations import IMITATED
 from experiments.train.final_tables import Splits
+from experiments.train.imitated_orders import IMITATED
 from experiments.train.loop import Training
 from experiments.workers.player import all_references
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import pool_of
-from models.config import GATConfig
+from models.config import CloningConfig, GATConfig
 
 OURS: Mapping[PolicyName, str] = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}
 """This project's own policies, and their names in tables."""
@@ -161,7 +161,7 @@ def ablations(config: AblationsConfig, folder: Path) -> Study:
 
     def variant(kind: PolicyName, name: str, gat: GATConfig) -> Variant:
         settings = config.training(0, folder, gat=gat)
-        cloning = replace(settings.cloning, epochs=config.cloning_epochs, corrections=0)
+        cloning = CloningConfig(epochs=config.cloning_epochs, corrections=0)
         settings = replace(settings, cloning=cloning)
         return Variant(name, kind, settings, folder / name.replace(" ", "-"))
 
@@ -180,8 +180,9 @@ def learning_note(config: AblationsConfig) -> str:
         else "learned from no pass calls of their own"
     )
     return (
-        f"All policies first imitated the orders of {IMITATED} on those of {len(train)} training "
-        f"benchmarks that it makes smaller, {config.cloning_epochs} times each, and {then}; "
+        f"All policies first imitated the orders of {IMITATED} and its variants on those of "
+        f"{len(train)} training benchmarks that they make smaller, {config.cloning_epochs} times "
+        f"each, and {then}; "
         "they were played greedily."
     )
 

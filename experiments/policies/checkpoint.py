@@ -76,10 +76,12 @@ class Checkpoint:
     quarantine: tuple[tuple[str, str], ...]
     """Pairs of a state and a pass, or of a benchmark and a rewrite, that are no longer tried."""
     best: Best | None = None
-    """Policy that ``load_policy`` returns; None for the current one."""
+    """Policy that ``load_policy`` returns; None for the current one, or its average."""
     shortfalls: dict[str, float] | None = None
     """Distance by training benchmark: how far the policy stays behind the best known order; None if
     that is not known, or does not matter."""
+    average: dict[str, Any] | None = None
+    """Average of the policy's parameters over updates (``models.ppo.PPO.average``), if any."""
 
     @classmethod
     def take(
@@ -106,6 +108,7 @@ class Checkpoint:
             quarantine=tuple(quarantine),
             best=best,
             shortfalls=None if shortfalls is None else dict(shortfalls),
+            average=copy.deepcopy(ppo.average),
         )
 
     def settings(self) -> TrainConfig:
@@ -169,9 +172,11 @@ class Checkpoint:
                 optimizer = chosen.moments(optimizer, list(self.policy))
             if best is not None:
                 best = replace(best, policy=chosen.parameters(best.policy))
+            average = None if self.average is None else chosen.parameters(self.average)
         except IndexError as error:
             raise self._other_shape(error) from error
-        return replace(self, actions=names, policy=policy, optimizer=optimizer, best=best)
+        changed = replace(self, actions=names, policy=policy, optimizer=optimizer)
+        return replace(changed, best=best, average=average)
 
     def restore(self, kind: PolicyKind, ppo: PPO) -> "Checkpoint":
         """Puts the state into a policy and its optimizer.
@@ -190,6 +195,7 @@ class Checkpoint:
         fitted._load(fitted.policy, ppo.policy)
         if fitted.optimizer:
             ppo.optimizer.load_state_dict(fitted.optimizer)
+        ppo.average = copy.deepcopy(fitted.average)
         return fitted
 
     def load_into(self, kind: PolicyKind, policy: ActorCritic) -> None:
@@ -217,8 +223,13 @@ class Checkpoint:
         )
 
     def kept(self) -> dict[str, Any]:
-        """Returns the parameters of the best policy, or of the current one if none was chosen."""
-        return self.best.policy if self.best is not None and self.best.policy else self.policy
+        """Returns the parameters of the best policy; if none was chosen, of the current one.
+
+        Of the current one they are the average, if there is one.
+        """
+        if self.best is not None and self.best.policy:
+            return self.best.policy
+        return self.policy if self.average is None else self.average
 
     def digest(self) -> str:
         """Returns a digest of the parameters of the kept policy, which tells policies apart."""
@@ -231,7 +242,8 @@ class Checkpoint:
     def without_training(self) -> "Checkpoint":
         """Returns the kept policy, without the state that only further training needs."""
         best = None if self.best is None else replace(self.best, policy={})
-        return replace(self, policy=self.kept(), optimizer={}, best=best, shortfalls=None)
+        kept = replace(self, policy=self.kept(), average=None, best=best)
+        return replace(kept, optimizer={}, shortfalls=None)
 
     def save(self, path: Path) -> None:
         """Writes the checkpoint; a reader finds the old file or the new one, never half.

@@ -158,8 +158,8 @@ class PassTrainConfig(TrainConfig):
     stop sooner."""
     value_costs: bool = False
     """True if the value head, and only it, also sees how flops and transcendentals changed."""
-    cloning: CloningConfig = field(default_factory=CloningConfig)
-    """Imitation of the orders that searches found on the training benchmarks, before PPO;
+    cloning: CloningConfig = field(default_factory=lambda: CloningConfig(op_limit=2_000))
+    """Imitation of fixed orders on the training benchmarks, of each the best, before PPO;
     --cloning.epochs 0 skips it."""
     sampling: Sampling = "shortfall"
     """Frequency of training benchmarks: all alike, or more often those on which the policy stays
@@ -174,7 +174,7 @@ class PassTrainConfig(TrainConfig):
     """Size of that file; 200,000 states take 8."""
     op_counts: OpCountConfig = field(default_factory=OpCountConfig)
     """Encoder of the op-count policy."""
-    op_counts_ppo: PPOConfig = field(default_factory=PPOConfig)
+    op_counts_ppo: PPOConfig = field(default_factory=lambda: PPOConfig(averaging=0.95))
     """PPO of the op-count policy."""
     effects: EffectHeadConfig = field(default_factory=EffectHeadConfig)
     """Predictions which passes change a module, learned after PPO, so that a policy need not call
@@ -201,7 +201,9 @@ class GNNTrainConfig(PassTrainConfig):
     gat: GATConfig = field(default_factory=lambda: GATConfig(layers=1, opcode_counts=True))
     """Encoder of the GNN policy. It knows the opcode counts exactly, which pooled vectors blur, and
     with them further layers bring nothing that pays for their time."""
-    gat_ppo: PPOConfig = field(default_factory=lambda: PPOConfig(gamma=0.97, final_entropy=0.0))
+    gat_ppo: PPOConfig = field(
+        default_factory=lambda: PPOConfig(gamma=0.97, final_entropy=0.0, averaging=0.95)
+    )
     """PPO of the GNN policy. It discounts less than other policies do, as a rare pass may show its
     worth ten passes later, and ends without an entropy bonus: it is played greedily."""
 

@@ -1,7 +1,7 @@
 """Evaluates a policy in states, and chooses the action that it takes when it does not draw."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,35 +48,52 @@ class PolicyEvaluator:
         self.table = StateTable(policy)
         """States that were evaluated, and their vectors."""
         self._policy, self._heads = policy, policy.fused_heads()
-        self._effects = None
+        self._effect_head = None
         if policy.effects is not None and policy.predicts_effects:
-            self._effects = policy.effects.fused()
+            self._effect_head = policy.effects.fused()
         self._device = next(policy.parameters()).device
 
     @torch.no_grad()
     def __call__(self, states: Sequence[PolicyInput]) -> Evaluation:
         """Returns the policy's outputs in states. Those not seen before are encoded together."""
-        numbers = self.table.numbers([s.key for s in states], [s.item for s in states])
-        context, mask = np.stack([s.context for s in states]), np.stack([s.mask for s in states])
-        return self._outputs(numbers, context, mask)
+        numbers = self._numbers(states)
+        return self._outputs(numbers, self.table.vectors(numbers), *_stacked(states))
 
     @torch.no_grad()
-    def retried(self, seen: Evaluation, tried: Mapping[int, int]) -> Evaluation:
-        """Returns the outputs as if some actions had been tried and had changed nothing.
+    def foreseeing(
+        self, states: Sequence[PolicyInput], recent: np.ndarray, threshold: float
+    ) -> tuple[Evaluation, np.ndarray]:
+        """Returns the outputs as if all actions predicted to change nothing had been tried.
 
         Args:
-            seen: The outputs, of a policy that knows its actions by name; its context begins with
+            states: The states, of a policy that knows its actions by name; its context begins with
                 the mask.
-            tried: Number of the action, by row.
-        """
-        context, mask = seen.context.numpy().copy(), seen.mask.numpy().copy()
-        at = list(tried), list(tried.values())
-        context[at] = mask[at] = False
-        return self._outputs(seen.numbers, context, mask)
+            recent: float32 [N, A - 1]: see ``models.effects.recency``.
+            threshold: Probability that an action makes a difference, below which it is masked.
 
-    def _outputs(self, numbers: list[int], context: np.ndarray, mask: np.ndarray) -> Evaluation:
-        """Evaluates the heads in states of the table, with their contexts and masks."""
+        Returns:
+            The outputs, with these masks; and, bool [N], whether an episode that goes on is
+            predicted to find nothing better.
+
+        Raises:
+            TypeError: The policy predicts no effects.
+        """
+        numbers, (context, mask) = self._numbers(states), _stacked(states)
         vectors = self.table.vectors(numbers)
+        useless = self._effects(vectors, context, recent) < threshold
+        actions = useless[:, :-1]
+        context[:, : actions.shape[1]][actions] = 0.0
+        mask[:, :-1][actions] = False
+        return self._outputs(numbers, vectors, context, mask), useless[:, -1]
+
+    def _numbers(self, states: Sequence[PolicyInput]) -> list[int]:
+        """Returns the numbers of states in the table, to which new ones are added."""
+        return self.table.numbers([s.key for s in states], [s.item for s in states])
+
+    def _outputs(
+        self, numbers: list[int], vectors: Tensor, context: np.ndarray, mask: np.ndarray
+    ) -> Evaluation:
+        """Evaluates the heads in states of the table, with their contexts and masks."""
         seen = torch.from_numpy(context), torch.from_numpy(mask)
         if self._heads is not None:
             rows = np.concatenate([vectors.numpy(), context], axis=1)
@@ -85,26 +102,23 @@ class PolicyEvaluator:
             log_probs, value = self._policy(vectors, *(part.to(self._device) for part in seen))
         return Evaluation(numbers, *seen, log_probs.cpu(), value.cpu())
 
-    @torch.no_grad()
-    def effects(self, seen: Evaluation, recent: np.ndarray) -> np.ndarray:
-        """Returns the probability that each action makes a difference, float32 [N, A].
-
-        Args:
-            seen: The states.
-            recent: float32 [N, A - 1]: see ``models.effects.recency``.
-
-        Raises:
-            TypeError: The policy predicts no effects.
-        """
-        if self._policy.effects is None:
+    def _effects(self, vectors: Tensor, context: np.ndarray, recent: np.ndarray) -> np.ndarray:
+        """Returns the probability that each action makes a difference, float32 [N, A]."""
+        effects = self._policy.effects
+        if effects is None:
             raise TypeError("expected a policy that knows its actions by name, got one that points")
-        inputs = (self.table.vectors(seen.numbers), seen.context, torch.from_numpy(recent))
-        if self._effects is not None:
-            width = self._policy.effects.inputs
-            rows = np.concatenate([torch.cat(inputs[:2], dim=1).numpy()[:, :width], recent], axis=1)
-            return torch.from_numpy(self._effects.apply(rows)).sigmoid().numpy()
-        logits = self._policy.effects(*(part.to(self._device) for part in inputs))
+        if self._effect_head is not None:
+            seen = np.concatenate([vectors.numpy(), context], axis=1)
+            rows = np.concatenate([seen[:, : effects.inputs], recent], axis=1)
+            return torch.from_numpy(self._effect_head.apply(rows)).sigmoid().numpy()
+        inputs = (vectors, torch.from_numpy(context), torch.from_numpy(recent))
+        logits = effects(*(part.to(self._device) for part in inputs))
         return logits.sigmoid().numpy(force=True)
+
+
+def _stacked(states: Sequence[PolicyInput]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the contexts and the masks of states."""
+    return np.stack([s.context for s in states]), np.stack([s.mask for s in states])
 
 
 def likeliest(log_probs: Tensor, stop_above: float) -> Tensor:

@@ -109,7 +109,7 @@ class _FirstActions:
         Raises:
             HloError: It is not allowed.
         """
-        self.preferred = action = self._episodes.greedy(0, seen.log_probs[0])
+        self.preferred = action = self._episodes.greedy(0, seen)
         if self._steps < len(self._first):
             action = self._first[self._steps]
         mask, self._steps = seen.mask[0], self._steps + 1

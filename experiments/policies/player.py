@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from experiments.evaluate.evaluation import Outcome
 from experiments.policies.config import SKIP_BELOW
@@ -74,9 +73,8 @@ class Episodes:
         make_env: Makes environments of this kind.
         num_envs: Number of environments.
         skip_below: Probability that an action makes a difference, as the policy predicts, below
-            which it is not taken; the policy is asked again as if it had been, and had changed
-            nothing. Where going on is predicted to find nothing better, the episode ends. 0 takes
-            all that it chooses.
+            which it is masked, as if it had been tried and had changed nothing. Where going on is
+            predicted to find nothing better, the episode ends. 0 takes all that it chooses.
     """
 
     def __init__(
@@ -150,20 +148,22 @@ class Episodes:
         with self._timed("inference"):
             return self._evaluator(states)
 
-    def greedy(self, number: int, log_probs: Tensor, stop_above: float | None = None) -> int:
+    def greedy(
+        self, number: int, seen: Evaluation, row: int = 0, stop_above: float | None = None
+    ) -> int:
         """Returns the likeliest action of an episode; see ``greedy_action``.
 
         If the kind of policy avoids repeats, it is none that the episode took in this state before.
 
         Args:
             number: Number of the episode, which runs.
-            log_probs: float32 [A], in its state.
+            seen: Outputs of the policy.
+            row: Row of the episode in them.
             stop_above: See ``likeliest``; None is that of the kind of policy.
         """
-        state = self.running[number]
-        taken = self._taken[number][state.key] if self.kind.avoids_repeats else ()
+        taken = self._taken[number][self.running[number].key] if self.kind.avoids_repeats else ()
         stop_above = self.kind.stop_above if stop_above is None else stop_above
-        return greedy_action(log_probs, state.mask, stop_above, taken)
+        return greedy_action(seen.log_probs[row], seen.mask[row].numpy(), stop_above, taken)
 
     def recency(self, numbers: Sequence[int], num_actions: int) -> np.ndarray:
         """Returns how recently each action changed the state of some episodes.
@@ -196,25 +196,18 @@ class Episodes:
 
     def _chosen(self, numbers: Sequence[int], choose: Choose) -> tuple[Evaluation, list[int]]:
         """Has an action chosen in each episode: none that is predicted to make no difference."""
-        seen = self.evaluate([self.running[number] for number in numbers])
-        actions = [int(action) for action in choose(numbers, seen)]
+        states = [self.running[number] for number in numbers]
         if not self._skip_below:
-            return seen, actions
-        num_actions = seen.mask.shape[1]
+            seen = self.evaluate(states)
+            return seen, [int(action) for action in choose(numbers, seen)]
+        recent = self.recency(numbers, len(states[0].mask))
         with self._timed("inference"):
-            effects = self._evaluator.effects(seen, self.recency(numbers, num_actions))
-        useless = effects < self._skip_below
-        for row in np.flatnonzero(useless[:, -1]):
-            actions[row] = num_actions - 1
-        useless[:, -1] = False
-        while tried := {row: a for row, a in enumerate(actions) if useless[row, a]}:
-            again = list(tried)
-            useless[again, list(tried.values())] = False  # if it is chosen again, it is taken
-            with self._timed("inference"):
-                seen = self._evaluator.retried(seen, tried)
-            chosen = choose([numbers[row] for row in again], seen.of(again))
-            for row, action in zip(again, chosen, strict=True):
-                actions[row] = int(action)
+            seen, ends = self._evaluator.foreseeing(states, recent, self._skip_below)
+        actions = [seen.mask.shape[1] - 1] * len(numbers)
+        rows = np.flatnonzero(~ends).tolist()
+        chosen = choose([numbers[row] for row in rows], seen.of(rows)) if rows else ()
+        for row, action in zip(rows, chosen, strict=True):
+            actions[row] = int(action)
         return seen, actions
 
     @contextmanager
@@ -344,7 +337,7 @@ def _played(
         for row, number in enumerate(numbers):
             generator = draws[number]
             if generator is None:
-                actions.append(episodes.greedy(number, seen.log_probs[row], stop_above))
+                actions.append(episodes.greedy(number, seen, row, stop_above))
             else:
                 actions.append(int(sample(seen.log_probs[row : row + 1], generator)))
         return actions

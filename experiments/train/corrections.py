@@ -17,7 +17,8 @@ from experiments.search.guide import Guide, NodeView, TrainedPolicy
 from experiments.search.orders import continuation, needed
 from experiments.search.space import PassNode, PassSpace
 from experiments.search.task import worker_space
-from experiments.train.demonstrations import IMITATED, demonstrate, pipeline_orders
+from experiments.train.demonstrations import demonstrate
+from experiments.train.imitated_orders import IMITATED, pipeline_orders
 from experiments.train.recorded_steps import RecordedSteps, Teacher, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner, parameters_of
 from experiments.workers.worker import RolloutWorker, Task
@@ -96,5 +97,7 @@ def correct(
     )
 
 
-ORDERS = Teacher(f"the orders of {IMITATED}", pipeline_orders, demonstrate, correct)
-"""Shows the orders of a reference pipeline."""
+ORDERS = Teacher(
+    f"the orders of {IMITATED} and its variants", pipeline_orders, demonstrate, correct
+)
+"""Shows the orders of a reference pipeline and of its variants."""

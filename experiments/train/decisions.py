@@ -111,9 +111,7 @@ def _show(
         recorded.add_rows([(state, action, returned) for action in actions], episode)
         action = actions[0]
         episodes.step(
-            lambda _, seen, action=action: [
-                episodes.greedy(0, seen.log_probs[0]) if plays else action
-            ]
+            lambda _, seen, action=action: [episodes.greedy(0, seen) if plays else action]
         )
 
 

@@ -1,4 +1,4 @@
-"""Experience to imitate, from the order that a reference pipeline takes on the benchmarks."""
+"""Experience to imitate, from orders of passes on the benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,6 @@ import numpy as np
 
 import hlograph
 from envs.rewards import Reward, resolve_reward
-from experiments.evaluate.benchmarks import load
-from experiments.evaluate.evaluation import least_on_the_way
 from experiments.policies.config import PolicyName
 from experiments.policies.kind import PolicyInput, PolicyKind
 from experiments.policies.pass_ordering import PassOrderingKind
@@ -18,36 +16,6 @@ from experiments.search.task import worker_space
 from experiments.train.recorded_steps import RecordedSteps, record, returns_of, view_of
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker, Task
-
-IMITATED = "hlograph-simplify"
-"""Pipeline whose orders policies imitate."""
-
-
-def pipeline_orders(runner: TaskRunner, benchmarks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the passes that ``IMITATED`` calls on each benchmark, up to its least op count.
-
-    Orders of one pipeline have the same passes follow each other everywhere, so that they are
-    learned soon. Orders that a search found for each benchmark alone are shorter, and lead to
-    policies that leave more (docs/experiments-results.md).
-
-    Args:
-        runner: Runs the pipeline.
-        benchmarks: Names. Those that the pipeline makes no smaller are left out.
-    """
-    orders = runner.measured(benchmarks, CallPipeline, "orders to imitate")
-    return {name: passes for name, passes in orders.items() if passes}
-
-
-@dataclass(frozen=True)
-class CallPipeline(Task):
-    """Runs ``IMITATED`` on a benchmark."""
-
-    benchmark: str
-
-    def do(self, worker: RolloutWorker) -> tuple[str, ...]:
-        """Returns the passes that it calls up to the least op count."""
-        worker.recorder.begin(self.benchmark.encode(), worker.config.check_seconds)
-        return least_on_the_way(load(self.benchmark), IMITATED).called
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Trains one policy: imitate, then collect, update and log; evaluate and save at intervals."""
 
-import copy
 import math
 import time
 from dataclasses import asdict, replace
@@ -135,7 +134,7 @@ class Training:
         if kind.imitates is None or cloning is None or not cloning.epochs:
             return
         teacher: Teacher = resolve_name(TEACHERS[kind.imitates])
-        recorded = teacher.recorded(self._runner, self._splits.train)
+        recorded = teacher.recorded(self._runner, self._training_benchmarks(cloning.op_limit))
         self._imitated = len(recorded)
         if not recorded:
             return
@@ -144,12 +143,24 @@ class Training:
         generator = torch.Generator().manual_seed(self._config.seed)
         self._clone(shown, cloning, generator)
         again = replace(cloning, epochs=cloning.correction_epochs)
+        played = {name: recorded[name] for name in self._splits.train if name in recorded}
         for number in range(cloning.corrections):
-            shown.extend(teacher.correct(self._runner, kind, recorded, self._ppo.policy))
+            shown.extend(teacher.correct(self._runner, kind, played, self._ppo.policy))
             self._clone(shown, again, generator, cloning.epochs + number * again.epochs)
         self._validate()
         self._saved = self._take()
         self._files.save(self._saved)
+
+    def _training_benchmarks(self, op_limit: int | None) -> list[str]:
+        """Returns the training benchmarks, of the corpus up to a size of their own.
+
+        Args:
+            op_limit: Largest number of instructions; None is the limit of training.
+        """
+        config = self._config
+        if op_limit is None or config.benchmarks:
+            return list(self._splits.train)
+        return training_benchmarks((), op_limit, config.corpus_set)
 
     def _clone(
         self,
@@ -184,9 +195,7 @@ class Training:
         kept = self._kept().cpu()
         if kept.predicts_effects:
             return
-        train = self._splits.train
-        if not self._config.benchmarks:
-            train = training_benchmarks((), config.op_limit, self._config.corpus_set)
+        train = self._training_benchmarks(config.op_limit)
         for epoch, loss in enumerate(learn_effects(self._runner, kind, kept, train, config)):
             self._log.measurements({"effects/loss": loss}, epoch)
         held_out = self._splits.validation
@@ -201,6 +210,8 @@ class Training:
             )
         learned = {k: v for k, v in kept.state_dict().items() if k.startswith("effects.")}
         policy.load_state_dict({**policy.state_dict(), **learned})
+        if self._ppo.average is not None:
+            self._ppo.average |= learned
         if self._best is not None:
             self._best = replace(self._best, policy={**self._best.policy, **learned})
         self._saved = self._take()
@@ -267,7 +278,7 @@ class Training:
         """Plays the validation benchmarks, and keeps the policy if it is the best so far."""
         if not self._splits.validation:
             return
-        name, policy = self._kind.name, self._ppo.policy
+        name, policy = self._kind.name, self._ppo.averaged()
         description = f"{name}: validation"
         outcomes = self._runner.play(name, policy, self._splits.validation, description)
         ratios = self._log.validation(outcomes, self._steps)
@@ -282,7 +293,7 @@ class Training:
         if not (config.keep_best and config.evaluations):
             return
         if self._best is None or value > self._best.score:
-            self._best = Best(value, self._steps, copy.deepcopy(self._ppo.policy.state_dict()))
+            self._best = Best(value, self._steps, policy.state_dict())
 
     def _test_kept(self) -> list[Outcome]:
         """Plays the test benchmarks with the kept policy, and logs the ratios."""
@@ -295,7 +306,7 @@ class Training:
 
     def _kept(self) -> ActorCritic:
         """Returns a copy of the policy that did best, or of the present one if none was chosen."""
-        policy = copy.deepcopy(self._ppo.policy)
+        policy = self._ppo.averaged()
         if self._best is not None:
             policy.load_parameters(self._best.policy)
         return policy

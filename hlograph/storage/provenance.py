@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -24,19 +25,24 @@ def provenance() -> dict[str, Any]:
     """Returns where, when and with which versions this process runs, as a JSON object.
 
     Returns:
-        A dict with the keys ``time`` (UTC, ISO 8601), ``command``, ``commit`` (see
-        ``git_commit``), ``python``, ``platform``, ``cpus`` and ``versions`` (by package; None
-        for one that is not installed).
+        A dict with the keys ``time`` (UTC, ISO 8601), ``command`` (with paths relative to the
+        working directory where they are in it), ``commit`` (see ``git_commit``), ``python``,
+        ``platform``, ``cpus`` and ``versions`` (by package; None for one that is not installed).
     """
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(["python", *sys.orig_argv[1:]]),
+        "command": shlex.join(["python", *map(_relative, sys.orig_argv[1:])]),
         "commit": git_commit(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
         "versions": {package: _version(package) for package in _PACKAGES},
     }
+
+
+def _relative(argument: str) -> str:
+    """Returns an argument of a command line that means the same in another checkout, too."""
+    return re.sub(rf"(^|=){re.escape(str(Path.cwd()))}{os.sep}", r"\1", argument)
 
 
 def _version(package: str) -> str | None:

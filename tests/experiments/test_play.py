@@ -54,7 +54,7 @@ def test_policies_go_on_from_each_other(module):
 
 
 def test_a_pipeline_goes_on_from_a_policy():
-    module = corpus.benchmark("convex-optimization/jaxopt-anderson/run").load()
+    module = corpus.benchmark("mixer/l6-h48-scan/forward-b2").load()
     first = play("gnn", module)
     both = play(["gnn", "xla-simplify"], module)
     assert both.passes[: len(first.passes)] == first.passes

@@ -194,6 +194,39 @@ def test_learning_rate_falls_linearly():
     assert rates == pytest.approx([1.0e-3, 0.6e-3, 0.2e-3])
 
 
+def test_the_average_weighs_later_updates_more():
+    items = _count_items()
+    policy = _op_count_policy()
+    ppo = PPO(policy, PPOConfig(averaging=0.75))
+    assert ppo.average is None
+    first = ppo.averaged()
+    assert first is not policy
+    states = []
+    for iteration in range(3):
+        rollout = _play(policy, items, lambda state, action: float(action == state % 4), iteration)
+        ppo.update(rollout, 0.0, torch.Generator().manual_seed(iteration))
+        states.append({name: value.clone() for name, value in policy.state_dict().items()})
+    assert ppo.average is not None
+    for name, mean in ppo.averaged().state_dict().items():
+        one, two, three = (state[name] for state in states)
+        expected = 0.75 * (0.75 * one + 0.25 * two) + 0.25 * three
+        torch.testing.assert_close(mean, expected)
+        assert torch.equal(mean, ppo.average[name])
+        assert torch.equal(policy.state_dict()[name], three)
+
+
+def test_without_averaging_there_is_only_the_policy():
+    policy = _op_count_policy()
+    ppo = PPO(policy, PPOConfig())
+    rollout = _play(policy, _count_items(), lambda state, action: 0.0, 0)
+    ppo.update(rollout, 0.0, torch.Generator().manual_seed(0))
+    assert ppo.average is None
+    for name, value in ppo.averaged().state_dict().items():
+        assert torch.equal(value, policy.state_dict()[name])
+    with pytest.raises(ValueError, match="averaging of 0 to below 1, got 1"):
+        PPOConfig(averaging=1.0)
+
+
 def test_clipped_values_move_no_further_than_the_clip():
     items = _count_items()
     free, clipped = _op_count_policy(), _op_count_policy()

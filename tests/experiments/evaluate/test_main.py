@@ -99,7 +99,7 @@ def test_an_episode_may_stop_early(checkpoint, names, tmp_path):
 
 
 def test_calls_that_change_nothing_may_be_skipped(tmp_path):
-    names = ("graph-network/deep-sets-r2/forward", "mlp/32x64x64x8-tp8/grad-b16")
+    names = ("graph-network/deep-sets-r2/forward", "mixer/l6-h48-scan/forward-b2")
     config = replace(_config("gnn", names), then=("xla-simplify",))
     (whole,) = evaluate(replace(config, skip_below=0.0), tmp_path).trials
     (skipping,) = evaluate(config, tmp_path).trials

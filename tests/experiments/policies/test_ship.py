@@ -45,6 +45,24 @@ def test_what_was_kept_is_shipped(tmp_path, monkeypatch, capsys):
     assert all(torch.equal(expected[k], v) for k, v in policy.state_dict().items())
 
 
+def test_of_a_policy_that_none_was_better_than_the_average_is_shipped(tmp_path, monkeypatch):
+    kind = policy_kind("op_counts", GNNTrainConfig())
+    ppo = PPO(kind.new_policy(), kind.ppo)
+    ppo.average = {name: value + 1.0 for name, value in ppo.policy.state_dict().items()}
+    path = tmp_path / "checkpoint.pt"
+    Checkpoint.take(kind, ppo, 3, 1_920, 477, Quarantine(), None).save(path)
+    again = PPO(kind.new_policy(), kind.ppo)
+    Checkpoint.load(path).restore(kind, again)
+    assert again.average is not None
+    monkeypatch.setattr(ship, "FOLDER", tmp_path / "shipped")
+    assert ship.main(str(path)) == 0
+    for location in (path, shipped.one_of_each(tmp_path / "shipped")["op-counts"]):
+        _, policy = load_policy(location)
+        for name, value in policy.state_dict().items():
+            assert torch.equal(value, ppo.average[name])
+            assert torch.equal(value, again.average[name])
+
+
 def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):
     (tmp_path / "other").write_bytes(b"something else")
     assert ship.main(str(tmp_path / "other")) == 2

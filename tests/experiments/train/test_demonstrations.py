@@ -1,7 +1,6 @@
 """Recorded demonstrations are what an environment shows on the same order."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,12 +11,11 @@ from envs import PassOrderingEnv
 from experiments.policies.config import GNNTrainConfig
 from experiments.policies.kind import PolicyInput
 from experiments.policies.pass_ordering import encode
-from experiments.train.demonstrations import IMITATED, Demonstrate, pipeline_orders
+from experiments.train.demonstrations import Demonstrate
 from experiments.train.recorded_steps import RecordedSteps
-from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import RolloutWorker
 from hlograph import corpus
-from hlograph.isolation import FlightRecorder, InProcessPool
+from hlograph.isolation import FlightRecorder
 
 ORDER = ("call-inliner", "tuple-simplifier", "algsimp", "reshape-mover", "dce", "cse")
 
@@ -121,25 +119,3 @@ def test_parts_are_joined(small, worker):
         assert torch.equal(getattr(one, name), getattr(two, name)), name
     counts = [d.states.stacked(range(len(d.states))) for d in (one, two)]
     assert np.array_equal(*counts)
-
-
-def test_orders_are_those_of_a_pipeline_up_to_the_least_op_count(small, worker, tmp_path):
-    file = tmp_path / "smallest.hlo"
-    file.write_text("HloModule m\nENTRY main { ROOT p = f32[] parameter(0) }\n")
-    pool = InProcessPool(partial(RolloutWorker, worker.config))
-    runner = TaskRunner(worker.config, pool, tmp_path)
-    orders = pipeline_orders(runner, [small.name, str(file)])
-    assert list(orders) == [small.name]  # nothing is left to remove from the other
-    module, counts = small.load(), list[int]()
-    hlograph.pipelines[IMITATED].run(lambda entry: _counted(module, entry, counts))
-    imitated = small.load()
-    changed = [imitated.run(name) for name in orders[small.name]]
-    assert changed[-1]
-    assert not all(changed)  # calls in vain are imitated, too
-    assert imitated.op_count == min(counts)
-
-
-def _counted(module: hlograph.Module, entry: hlograph.Pass, counts: list[int]) -> bool:
-    changed = module.run(entry)
-    counts.append(module.op_count)
-    return changed

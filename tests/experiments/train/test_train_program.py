@@ -18,6 +18,7 @@ from experiments.train import program as train_module
 from experiments.train.command_line import GNN_PRESETS, OP_COUNT_PRESETS, parse
 from experiments.train.loop import Training
 from hlograph.storage.checked_file import read_checked_json
+from models.config import CloningConfig, EffectHeadConfig
 from tests.experiments.tiny_run import checkpoints, results, same_policies, tiny_config
 
 ROOT = Path(__file__).parents[3]
@@ -159,16 +160,26 @@ def test_policy_of_a_checkpoint(finished):
 def test_what_was_imitated_is_not_imitated_again(tiny, tmp_path, capsys):
     config = replace(tiny, total_steps=0, out=tmp_path / "run")
     assert train_module.train(config) == 0
-    assert (
-        capsys.readouterr().out.count("imitates the orders of hlograph-simplify on 2 benchmarks")
-        == 2
-    )
+    imitates = "imitates the orders of hlograph-simplify and its variants on 2 benchmarks"
+    assert capsys.readouterr().out.count(imitates) == 2
     before = checkpoints(tmp_path / "run")
     assert train_module.train(replace(config, resume=str(tmp_path / "run"))) == 0
     assert "imitates" not in capsys.readouterr().out
     for name, checkpoint in checkpoints(tmp_path / "run").items():
         for key, value in checkpoint.policy.items():
             assert torch.equal(value, before[name].policy[key])
+
+
+def test_larger_benchmarks_are_imitated_than_learned_from(tiny, tmp_path, capsys):
+    train, effects = {"corpus_set": "diverse", "train_op_limit": 30}, EffectHeadConfig(episodes=0)
+    tiny = replace(tiny, benchmarks=(), total_steps=0, baseline="op-counts", effects=effects)
+    for limit, count in ((None, 2), (40, 6)):
+        cloning = CloningConfig(epochs=1, op_limit=limit)
+        out = tmp_path / str(limit)
+        assert train_module.train(replace(tiny, **train, cloning=cloning, out=out)) == 0
+        printed = capsys.readouterr().out
+        assert f"its variants on {count} benchmarks" in printed
+        assert "2 benchmarks to train on" in printed
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tiny, tmp_path):

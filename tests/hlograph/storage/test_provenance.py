@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
+import os
 import shlex
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 from hlograph.storage import provenance as installed
@@ -77,3 +79,17 @@ def test_the_command_can_be_pasted_into_a_shell():
     arguments = ["-c", code, "--programs", "mcmc/*", "two words"]
     found = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
     assert shlex.split(found.stdout) == ["python", *arguments]
+
+
+def test_paths_in_the_working_directory_are_relative_to_it(tmp_path):
+    code = "from hlograph.storage.provenance import provenance; print(provenance()['command'])"
+    here, other = tmp_path / "here", tmp_path / "elsewhere" / tmp_path.relative_to("/") / "here"
+    here.mkdir()
+    arguments = ["-c", code, "--out", f"{here}/run", f"--start={here}/a.pt", f"{other}/run"]
+    command = [sys.executable, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(Path(installed.__file__).parents[2])}
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=here, env=environment
+    )
+    expected = ["python", *arguments[:3], "run", "--start=a.pt", f"{other}/run"]
+    assert shlex.split(found.stdout) == expected
