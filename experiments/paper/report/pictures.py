@@ -30,6 +30,8 @@ _DOTS: Any = {
     "zorder": 3,
 }
 _LABELS = 12  # largest number of bars beside each other that have their values written
+_TICKS = 10
+"""Intervals of the value axes of panels side by side, together."""
 _TITLE_WIDTH = 14
 """Letters in a line of a panel's title: five panels stand side by side."""
 _LEGEND_LETTERS = 130
@@ -87,6 +89,7 @@ def seed_bars(name: str, alt: str, panels: Mapping[str, Values], base: float = 1
             axes.axvline(base, color="black", linewidth=0.8)
             axes.set_title(textwrap.fill(title, _TITLE_WIDTH))
             axes.grid(axis="x", alpha=0.3)
+            axes.locator_params(axis="x", nbins=max(2, _TICKS // len(panels)), min_n_ticks=1)
             axes.use_sticky_edges = False
             axes.margins(x=0.08)
         all_axes[0].set_yticks(range(len(names)), names)

@@ -33,8 +33,8 @@ def test_where_colours_come_again_lines_differ():
     assert len({(colour[name], dash[name]) for name in names}) == 20
 
 
-def test_titles_of_panels_do_not_cover_each_other():
-    rows = {"op counts, best of 16, then hlograph-simplify": [0.9, 1.1]}
+def test_texts_of_panels_do_not_cover_each_other():
+    rows = {"op counts, best of 16, then hlograph-simplify": [0.83, 1.14]}
     references = ("xla-cpu", "xla-cpu-unexpanded", "xla-simplify", "the better of both", "none")
     picture = seed_bars("bars", "", {f"to {name}": rows for name in references})
     figures = []
@@ -42,3 +42,11 @@ def test_titles_of_panels_do_not_cover_each_other():
     boxes = [axes.title.get_window_extent() for axes in figures[0].axes]
     assert len(boxes) == 5
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    for axes in figures[0].axes:
+        low, high = axes.get_xlim()
+        shown = [
+            label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high
+        ]
+        ticks = [label.get_window_extent() for label in shown]
+        assert len(ticks) >= 1
+        assert all(left.x1 + 2 < right.x0 for left, right in pairwise(ticks))
