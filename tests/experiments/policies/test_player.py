@@ -152,6 +152,16 @@ def foreseeing(counting_down):
     return counting_down
 
 
+@pytest.fixture
+def foreseeing_ends(foreseeing):
+    """The same policy, which knows that nothing more comes once the first pass has run."""
+    with torch.no_grad():  # whatever the state's vector
+        foreseeing.effects.recency.weight.zero_()
+        foreseeing.effects.recency.weight[0, 0] = 10.0
+        foreseeing.effects.output.weight[2, 0] = -20.0
+    return foreseeing
+
+
 def test_actions_that_are_predicted_to_change_nothing_are_not_taken(
     make_countdown, foreseeing, countdown_kind
 ):
@@ -165,20 +175,15 @@ def test_actions_that_are_predicted_to_change_nothing_are_not_taken(
 
 
 def test_an_episode_that_is_predicted_to_find_nothing_more_ends(
-    make_countdown, foreseeing, countdown_kind
+    make_countdown, foreseeing_ends, countdown_kind
 ):
-    # The state's vector does not matter here: once the first pass has run, nothing more comes.
-    with torch.no_grad():
-        foreseeing.effects.recency.weight.zero_()
-        foreseeing.effects.recency.weight[0, 0] = 10.0
-        foreseeing.effects.output.weight[2, 0] = -20.0
-    episodes = Episodes(countdown_kind, foreseeing, make_countdown(12), 2)
+    episodes = Episodes(countdown_kind, foreseeing_ends, make_countdown(12), 2)
     found = play_greedily(episodes, ["9", "1"])
     # While the first ends by the prediction, the second has its useless pass left out.
     assert [(each.op_count, each.calls) for each in found] == [(8, 1), (1, 1)]
     drawn = [play_drawn(episodes, "9", seed=seed) for seed in range(40)]
     assert {(each.op_count, each.calls) for each in drawn} == {(9, 0), (8, 1)}
-    whole = Episodes(countdown_kind, foreseeing, make_countdown(12), skip_below=0.0)
+    whole = Episodes(countdown_kind, foreseeing_ends, make_countdown(12), skip_below=0.0)
     assert play_greedily(whole, ["3"])[0].op_count == 1
 
 
@@ -213,13 +218,9 @@ def test_the_policy_sees_what_is_predicted_to_change_nothing_as_if_it_was_tried(
 
 
 def test_who_is_predicted_to_find_nothing_more_is_not_asked(
-    make_countdown, foreseeing, countdown_kind
+    make_countdown, foreseeing_ends, countdown_kind
 ):
-    with torch.no_grad():
-        foreseeing.effects.recency.weight.zero_()
-        foreseeing.effects.recency.weight[0, 0] = 10.0
-        foreseeing.effects.output.weight[2, 0] = -20.0
-    episodes = Episodes(countdown_kind, foreseeing, make_countdown(12), 2)
+    episodes = Episodes(countdown_kind, foreseeing_ends, make_countdown(12), 2)
     episodes.begin({0: "9", 1: "9"})
     episodes.take(0, 0)
     asked = []
