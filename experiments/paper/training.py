@@ -36,7 +36,7 @@ from experiments.train.loop import Training
 from experiments.workers.player import all_references
 from experiments.workers.task_runner import TaskRunner
 from experiments.workers.worker import pool_of
-from models.config import CloningConfig, GATConfig
+from models.config import GATConfig
 
 OURS: Mapping[PolicyName, str] = {"op_counts": "PPO (op counts)", "gnn": "PPO (GNN)"}
 """This project's own policies, and their names in tables."""
@@ -161,7 +161,10 @@ def ablations(config: AblationsConfig, folder: Path) -> Study:
 
     def variant(kind: PolicyName, name: str, gat: GATConfig) -> Variant:
         settings = config.training(0, folder, gat=gat)
-        cloning = CloningConfig(epochs=config.cloning_epochs, corrections=0)
+        # No limit of its own: all variants imitate on the training benchmarks of the study.
+        cloning = replace(
+            settings.cloning, epochs=config.cloning_epochs, corrections=0, op_limit=None
+        )
         settings = replace(settings, cloning=cloning)
         return Variant(name, kind, settings, folder / name.replace(" ", "-"))
 
@@ -182,8 +185,7 @@ def learning_note(config: AblationsConfig) -> str:
     return (
         f"All policies first imitated the orders of {IMITATED} and its variants on those of "
         f"{len(train)} training benchmarks that they make smaller, {config.cloning_epochs} times "
-        f"each, and {then}; "
-        "they were played greedily."
+        f"each, and {then}; they were played greedily."
     )
 
 
